@@ -1,0 +1,110 @@
+"""Loops over many games: one call from Python, one step of every game.
+
+Axes: N games, M games still in play (``rows`` holds their indices), S seats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from king_env.engine.jit import inline, kernel
+from king_env.engine.layout import NUM_SEATS, PHASE_OVER, i64
+from king_env.engine.step import apply, apply_forced, begin_match, begin_suite_deal, is_legal, score
+
+
+@kernel
+def begin_episodes(
+    games: Any,
+    tables: Any,
+    rows: Any,
+    seed: int,
+    numbers: Any,
+    whole_match: int,
+    skip: Any,
+    forced: int,
+) -> None:
+    """Starts an episode in each game of ``rows``.
+
+    Args:
+        games: `[N]` games; ``variant`` and ``control`` stay as they are.
+        tables: rule tables.
+        rows: `[M]` int64, games to start.
+        seed: uint64, seed of the deals.
+        numbers: `[N]` int64, by game: number of the match, or of the deal in the suite.
+        whole_match: 1: the episode is a match, 0: a single deal.
+        skip: `[N]` uint8, by game: 1: a deal starts at PLAY, decisions skipped.
+        forced: 1: forced moves are played at once.
+    """
+    for row in range(rows.shape[0]):
+        i = rows[row]
+        g = games[i]
+        t = tables[g.variant]
+        if whole_match:
+            begin_match(g, t, seed, numbers[i], 0, i64(t.num_deals))
+        else:
+            begin_suite_deal(g, t, seed, numbers[i], i64(skip[i]))
+        if forced:
+            apply_forced(g, t)
+
+
+@kernel
+def first_illegal(games: Any, rows: Any, actions: Any) -> int:
+    """Returns the first row whose action is not legal, or -1."""
+    for row in range(rows.shape[0]):
+        if not is_legal(games[rows[row]].deal, i64(actions[row])):
+            return row
+    return -1
+
+
+@kernel
+def step_rows(games: Any, tables: Any, rows: Any, actions: Any, forced: int) -> None:
+    """Applies one legal action to each game of ``rows``; forced=1 plays forced moves after it."""
+    for row in range(rows.shape[0]):
+        g = games[rows[row]]
+        t = tables[g.variant]
+        apply(g, t, i64(actions[row]))
+        if forced:
+            apply_forced(g, t)
+
+
+@inline
+def side_score(g: Any, t: Any, seat: Any) -> Any:
+    """Returns what a seat plays for: its own points, or its team's in a partnership."""
+    own = score(g, seat)
+    return own + score(g, (seat + 2) & 3) if t.partnership else own
+
+
+@kernel
+def collect_rewards(games: Any, tables: Any, rows: Any, by_deal: int, rewards: Any) -> None:
+    """Hands out the points scored since the last call, by seat, whoever's turn it was.
+
+    Args:
+        games: `[N]` games.
+        tables: rule tables.
+        rows: `[M]` int64, games to look at.
+        by_deal: 1: points are handed out when their deal is finished.
+        rewards: `[N, 4]` int32, out: rows of other games are left alone.
+    """
+    for row in range(rows.shape[0]):
+        i = rows[row]
+        g = games[i]
+        t = tables[g.variant]
+        for seat in range(NUM_SEATS):
+            scored = side_score(g, t, seat)
+            if by_deal:
+                scored = i64(g.totals[seat])
+                if t.partnership:
+                    scored += i64(g.totals[(seat + 2) & 3])
+            rewards[i, seat] = scored - i64(g.paid[seat])
+            g.paid[seat] = scored
+
+
+@kernel
+def rows_in_play(games: Any, out: Any) -> int:
+    """Writes the indices of games that are not over to ``out``; returns their number."""
+    count = 0
+    for i in range(games.shape[0]):
+        if games[i].deal.phase != PHASE_OVER:
+            out[count] = i
+            count += 1
+    return count

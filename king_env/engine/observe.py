@@ -1,0 +1,553 @@
+"""What one seat may know, as numbers: named blocks, offsets computed from the block list.
+
+An observation has two parts: ``bits``, packed in uint64 words (dense form: uint8 0/1), and
+``numbers``, int16. Seats are relative to the observing one in the direction of play: 0 is oneself, 1
+plays next. Points are in 1/128 of the variant's point scale. The layout is the same for all
+variants. Observation is a pure function of (game, seat): nothing hidden enters it.
+
+Axes: N games, W words, B bits, K numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, NUM_RUNGS
+from king_env.engine.choice import open_places
+from king_env.engine.jit import inline, kernel, popcount
+from king_env.engine.layout import (
+    BETTER,
+    NO_CARD,
+    NO_TRUMP,
+    NOBODY,
+    NUM_PHASES,
+    NUM_SEATS,
+    ONE,
+    PHASE_PLAY,
+    SUIT_MASKS,
+    UNKNOWN,
+    ZERO,
+    i64,
+    u64,
+)
+from king_env.rules.spec import LEAD_RULES, MAX_GROUPS, NUM_SLOTS, VOID_RULES
+from king_env.rules.tables import NUM_UNITS, POINT_STEPS
+
+OBSERVATION_VERSION: Final = 0
+"""Goes up whenever a block is added, moved or changes its meaning."""
+
+NUMBER_BOUND: Final = 16.0
+"""Numbers of the float32 form are clipped to -16..16."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named run of bits or numbers.
+
+    Attributes:
+        name: the block's name.
+        size: how many bits or numbers it has.
+        scale: what its numbers are divided by in the float32 form; 1 for bits.
+        meaning: one sentence.
+        offset: where it starts among the bits or the numbers.
+    """
+
+    name: str
+    size: int
+    scale: int
+    meaning: str
+    offset: int = 0
+
+
+def _lay_out(blocks: list[tuple[str, int, int, str]]) -> dict[str, Block]:
+    laid: dict[str, Block] = {}
+    offset = 0
+    for name, size, scale, meaning in blocks:
+        laid[name] = Block(name, size, scale, meaning, offset)
+        offset += size
+    return laid
+
+
+BIT_BLOCKS: Final = _lay_out(
+    [
+        ("hand", 52, 1, "own cards that have arrived"),
+        ("played", 4 * 52, 1, "cards played in this deal, by relative seat"),
+        ("trick", 3 * 52, 1, "cards of the trick in progress, in the order played"),
+        ("not_held", 3 * 52, 1, "cards that seats 1, 2, 3 have shown they do not hold"),
+        ("master", 52, 1, "own cards that no unseen card of their suit beats"),
+        ("lowest", 52, 1, "own cards that beat no unseen card of their suit"),
+        ("beats", 52, 1, "own playable cards that beat the best card of the trick"),
+        ("higher_2", 52, 1, "own cards that two unseen cards of their suit or more beat"),
+        ("higher_3", 52, 1, "own cards that three unseen cards or more beat"),
+        ("higher_5", 52, 1, "own cards that five unseen cards or more beat"),
+        ("own_trumps", 52, 1, "own cards of the trump suit"),
+        ("lead_suit", 4, 1, "suit led to the trick, S H D C"),
+        ("trick_size", 4, 1, "cards in the trick in progress: 0, 1, 2, 3"),
+        ("trick_number", 13, 1, "tricks finished: 0 .. 12"),
+        ("winning", 4, 1, "relative seat that holds the trick so far"),
+        ("broken", 1, 1, "a heart was played to an earlier trick"),
+        ("unit_plus", 7, 1, "trick, last, constant, heart, queen, man, king count plus points"),
+        ("unit_minus", 7, 1, "the same units count minus points"),
+        ("lead_rule", len(LEAD_RULES), 1, "lead rule: " + ", ".join(LEAD_RULES)),
+        ("void_rule", len(VOID_RULES), 1, "void rule: " + ", ".join(VOID_RULES)),
+        ("duties", 3, 1, "duties: duck, overtrump, king of hearts under a heart lead"),
+        ("trump", 5, 1, "trump suit S H D C, or none; all 0 while unknown"),
+        ("reversed", 1, 1, "low ranks are high"),
+        ("counterclockwise", 1, 1, "play goes counter-clockwise"),
+        ("partnership", 1, 1, "relative seat 2 is the partner"),
+        ("absent_ranks", 13, 1, "ranks 2 .. A that are not in the pack"),
+        ("phase", NUM_PHASES, 1, "phase of the game, in the order of layout.PHASES"),
+        ("dealer", 4, 1, "relative seat of the dealer"),
+        ("leader", 4, 1, "relative seat that leads the trick in progress"),
+        ("actor", 4, 1, "relative seat that is to act"),
+        ("chooser", 4, 1, "relative seat of the auctioneer, selector or orderer"),
+        ("declarer", 4, 1, "relative seat that declared"),
+        ("holder", 4, 1, "relative seat that holds the highest call"),
+        ("buyer", 4, 1, "relative seat that bought the choice"),
+        ("floor", NUM_RUNGS, 1, "highest rung reached in the auction"),
+        ("call", NUM_RUNGS, 1, "rung of the holder's call"),
+        ("asked", NUM_RUNGS, 1, "rung that a negotiation or ultimatum asks for"),
+        ("declined", NUM_RUNGS, 1, "rung of the last negotiation declined"),
+        ("bidding", 4, 1, "relative seats still in the bidding"),
+        ("rejected", 4, 1, "relative seats that rejected the ultimatum"),
+        ("choices", 4 * NUM_SLOTS, 1, "contract slots open to a player's own quotas, by seat"),
+        ("table_open", NUM_SLOTS, 1, "slots open for the table once more; 0 where it has no limit"),
+        ("table_twice", NUM_SLOTS, 1, "slots open for the table twice more or oftener"),
+        ("shown_suit", 4, 1, "suit of the card shown to all"),
+        ("shown_rank", 13, 1, "rank of the card shown to all"),
+        ("shown_owner", 4, 1, "relative seat of its owner"),
+    ]
+)
+
+NUMBER_BLOCKS: Final = _lay_out(
+    [
+        ("unit_points", 7, POINT_STEPS, "points of trick, last, constant, heart, queen, man, king"),
+        ("tricks", 4, 13, "tricks taken, by relative seat"),
+        ("hearts", 4, 13, "hearts taken"),
+        ("queens", 4, 4, "queens taken"),
+        ("men", 4, 8, "men taken"),
+        ("king", 4, 1, "kings of hearts taken"),
+        ("last", 4, 2, "last tricks taken"),
+        ("points", 4, POINT_STEPS, "points of this deal so far"),
+        ("totals", 4, 8 * POINT_STEPS, "points of the finished deals of the episode"),
+        ("trick_points", 1, POINT_STEPS, "points that lie in the trick in progress"),
+        ("hand_suits", 4, 13, "own cards by suit"),
+        ("unseen_suits", 4, 13, "unseen cards by suit"),
+        ("deals_left", 1, 16, "deals of the match after this one"),
+        ("offers", 1, 8, "offers made in the auction"),
+        ("requests", 1, 3, "negotiations left"),
+        ("quota", 4 * MAX_GROUPS, 4, "choices left, by relative seat and group"),
+    ]
+)
+
+NUM_BITS: Final = sum(block.size for block in BIT_BLOCKS.values())
+NUM_WORDS: Final = (NUM_BITS + 63) // 64
+NUM_NUMBERS: Final = sum(block.size for block in NUMBER_BLOCKS.values())
+NUM_FEATURES: Final = NUM_BITS + NUM_NUMBERS
+"""Length of the float32 form."""
+
+NUMBER_SCALES: Final[npt.NDArray[np.float32]] = np.repeat(
+    np.array([block.scale for block in NUMBER_BLOCKS.values()], dtype=np.float32),
+    [block.size for block in NUMBER_BLOCKS.values()],
+)
+"""`[K]` float32, what each number is divided by."""
+
+_INVERSE_SCALES: Final[npt.NDArray[np.float32]] = np.float32(1.0) / NUMBER_SCALES
+
+
+def _at(name: str) -> int:
+    return BIT_BLOCKS[name].offset
+
+
+def _number_at(name: str) -> int:
+    return NUMBER_BLOCKS[name].offset
+
+
+_HAND, _PLAYED, _TRICK, _NOT_HELD = (_at(n) for n in ("hand", "played", "trick", "not_held"))
+_MASTER, _LOWEST, _BEATS = (_at(n) for n in ("master", "lowest", "beats"))
+_HIGHER_2, _HIGHER_3, _HIGHER_5 = (_at(n) for n in ("higher_2", "higher_3", "higher_5"))
+_OWN_TRUMPS, _LEAD_SUIT, _TRICK_SIZE = (_at(n) for n in ("own_trumps", "lead_suit", "trick_size"))
+_TRICK_NUMBER, _WINNING, _BROKEN = (_at(n) for n in ("trick_number", "winning", "broken"))
+_UNIT_PLUS, _TRUMP, _REVERSED = (_at(n) for n in ("unit_plus", "trump", "reversed"))
+_COUNTER, _PHASE, _DEALER = (_at(n) for n in ("counterclockwise", "phase", "dealer"))
+_FLOOR, _CHOICES, _TABLE_OPEN = (_at(n) for n in ("floor", "choices", "table_open"))
+_SHOWN_SUIT: Final = _at("shown_suit")
+_SHOWN_RANK, _SHOWN_OWNER = (_at(n) for n in ("shown_rank", "shown_owner"))
+
+_UNIT_POINTS, _TRICKS, _UNITS_TAKEN = (_number_at(n) for n in ("unit_points", "tricks", "hearts"))
+_LAST, _POINTS, _TOTALS = (_number_at(n) for n in ("last", "points", "totals"))
+_TRICK_POINTS, _HAND_SUITS, _UNSEEN = (
+    _number_at(n) for n in ("trick_points", "hand_suits", "unseen_suits")
+)
+_DEALS_LEFT, _OFFERS, _REQUESTS = (_number_at(n) for n in ("deals_left", "offers", "requests"))
+_QUOTA: Final = _number_at("quota")
+
+
+def _all_but_top(count: int) -> np.uint64:
+    """Returns the cards that are not among the ``count`` highest ranks of their suit."""
+    return u64(sum(((1 << (13 - count)) - 1) << (13 * suit) for suit in range(4)))
+
+
+def _all_but_bottom(count: int) -> np.uint64:
+    """Returns the cards that are not among the ``count`` lowest ranks of their suit."""
+    low = (1 << count) - 1
+    return u64(sum((0x1FFF & ~low) << (13 * suit) for suit in range(4)))
+
+
+_NOT_TOP_1, _NOT_TOP_2, _NOT_TOP_4, _NOT_TOP_8 = (_all_but_top(n) for n in (1, 2, 4, 8))
+_NOT_LOW_1, _NOT_LOW_2, _NOT_LOW_4, _NOT_LOW_8 = (_all_but_bottom(n) for n in (1, 2, 4, 8))
+_1, _2, _4, _8 = (u64(n) for n in (1, 2, 4, 8))
+
+
+@inline
+def below_any(cards: Any) -> Any:
+    """Returns the cards that lie below some card of a set in its suit (all suits at once)."""
+    x = (cards >> _1) & _NOT_TOP_1
+    x |= (x >> _1) & _NOT_TOP_1
+    x |= (x >> _2) & _NOT_TOP_2
+    x |= (x >> _4) & _NOT_TOP_4
+    return x | ((x >> _8) & _NOT_TOP_8)
+
+
+@inline
+def above_any(cards: Any) -> Any:
+    """Returns the cards that lie above some card of a set in its suit (all suits at once)."""
+    x = (cards << _1) & _NOT_LOW_1
+    x |= (x << _1) & _NOT_LOW_1
+    x |= (x << _2) & _NOT_LOW_2
+    x |= (x << _4) & _NOT_LOW_4
+    return x | ((x << _8) & _NOT_LOW_8)
+
+
+@inline
+def beaten_by_any(cards: Any, reversed_ranks: Any) -> Any:
+    """Returns the cards that some card of a set beats in its suit."""
+    return above_any(cards) if reversed_ranks else below_any(cards)
+
+
+@inline
+def beating_any(cards: Any, reversed_ranks: Any) -> Any:
+    """Returns the cards that beat some card of a set in its suit."""
+    return below_any(cards) if reversed_ranks else above_any(cards)
+
+
+@inline
+def unseen_by(d: Any, t: Any, seat: Any) -> Any:
+    """Returns the cards a seat has not seen: neither its own nor played nor shown."""
+    seen = d.hands[seat] | d.played[0] | d.played[1] | d.played[2] | d.played[3]
+    if d.shown != NO_CARD:
+        seen |= ONE << u64(d.shown)
+    return t.pack & ~seen
+
+
+@inline
+def put(bits: Any, row: Any, offset: Any, value: Any, size: Any) -> None:
+    """Writes ``size`` bits at a bit offset of a row that holds zeros there."""
+    word = offset >> 6
+    shift = offset & 63
+    bits[row, word] |= value << u64(shift)
+    if shift + size > 64:
+        bits[row, word + 1] |= value >> u64(64 - shift)
+
+
+@inline
+def put_one(bits: Any, row: Any, offset: Any, index: Any) -> None:
+    """Sets bit ``index`` of a block."""
+    position = offset + index
+    bits[row, position >> 6] |= ONE << u64(position & 63)
+
+
+@inline
+def seat_bit(seat: Any, viewer: Any, step: Any) -> Any:
+    """Returns the four bits of a relative seat: one of them set, none for NOBODY."""
+    relative = (step * (i64(seat) - viewer)) & 3
+    return ZERO if seat == NOBODY else ONE << u64(relative)
+
+
+@inline
+def seats_bits(seats: Any, viewer: Any, step: Any) -> Any:
+    """Returns the four bits of a set of seats (bit s: seat s), relative to the viewer."""
+    out = ZERO
+    for relative in range(NUM_SEATS):
+        seat = (viewer + step * relative) & 3
+        out |= u64((i64(seats) >> seat) & 1) << u64(relative)
+    return out
+
+
+@inline
+def rung_bit(rung: Any) -> Any:
+    """Returns the bits of a rung: one of them set, none for UNKNOWN."""
+    return ZERO if rung == UNKNOWN else ONE << u64(rung)
+
+
+@inline
+def scaled(points: Any, factor: Any) -> Any:
+    """Returns points in 1/POINT_STEPS of the point scale, within int16."""
+    value = (i64(points) * i64(factor)) >> 16
+    return max(-32767, min(32767, value))
+
+
+@inline
+def observe_cards(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
+    """Writes the blocks about cards."""
+    step = i64(t.step)
+    hand = d.hands[seat]
+    put(bits, row, _HAND, hand, 52)
+    for relative in range(NUM_SEATS):
+        other = (seat + step * relative) & 3
+        put(bits, row, _PLAYED + 52 * relative, d.played[other], 52)
+        if relative > 0:
+            put(bits, row, _NOT_HELD + 52 * (relative - 1), d.not_held[other], 52)
+    contract = i64(d.contract)
+    flipped = i64(t.reversed[contract]) if contract >= 0 else i64(0)
+    unseen = unseen_by(d, t, seat)
+    beaten_1 = beaten_by_any(unseen, flipped)
+    beaten_2 = beaten_by_any(unseen & beaten_1, flipped)
+    beaten_3 = beaten_by_any(unseen & beaten_2, flipped)
+    beaten_4 = beaten_by_any(unseen & beaten_3, flipped)
+    beaten_5 = beaten_by_any(unseen & beaten_4, flipped)
+    put(bits, row, _MASTER, hand & ~beaten_1, 52)
+    put(bits, row, _LOWEST, hand & ~beating_any(unseen, flipped), 52)
+    put(bits, row, _HIGHER_2, hand & beaten_2, 52)
+    put(bits, row, _HIGHER_3, hand & beaten_3, 52)
+    put(bits, row, _HIGHER_5, hand & beaten_5, 52)
+    if d.trump >= 0:
+        put(bits, row, _OWN_TRUMPS, hand & SUIT_MASKS[d.trump], 52)
+        put_one(bits, row, _TRUMP, i64(d.trump))
+    size = i64(d.trick_size)
+    put_one(bits, row, _TRICK_SIZE, size)
+    if size == 0:
+        return
+    for place in range(size):
+        put_one(bits, row, _TRICK + 52 * place, i64(d.trick[place]))
+    put_one(bits, row, _LEAD_SUIT, i64(d.trick[0]) // 13)
+    put(bits, row, _WINNING, seat_bit(d.best_seat, seat, step), 4)
+    best = i64(d.best)
+    better = BETTER[flipped, best]
+    if d.trump != NO_TRUMP and best // 13 != d.trump:
+        better |= SUIT_MASKS[d.trump]
+    playable = d.legal[0] if seat == d.actor else hand
+    put(bits, row, _BEATS, better & playable & hand, 52)
+
+
+@inline
+def observe_contract(d: Any, t: Any, bits: Any, numbers: Any, row: Any) -> None:
+    """Writes the deal's contract by its units and rules, as the rule table spells them."""
+    contract = i64(d.contract)
+    if contract < 0:
+        return
+    for unit in range(3 + NUM_UNITS):
+        numbers[row, _UNIT_POINTS + unit] = t.unit_points[contract, unit]
+    put(bits, row, _UNIT_PLUS, t.code[contract], 25)
+    put(bits, row, _REVERSED, u64(t.reversed[contract]), 1)
+
+
+@inline
+def observe_table(g: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
+    """Writes who is who, the phase, the auction and the shown card."""
+    d = g.deal
+    step = i64(t.step)
+    put_one(bits, row, _PHASE, i64(d.phase))
+    if d.trick_number < 13:
+        put_one(bits, row, _TRICK_NUMBER, i64(d.trick_number))
+    put(bits, row, _BROKEN, u64(d.broken), 1)
+    put(bits, row, _COUNTER, t.pack_code, 15)
+    seats = seat_bit(d.dealer, seat, step)
+    seats |= seat_bit(d.leader, seat, step) << u64(4)
+    seats |= seat_bit(d.actor, seat, step) << u64(8)
+    seats |= seat_bit(d.chooser, seat, step) << u64(12)
+    seats |= seat_bit(d.declarer, seat, step) << u64(16)
+    seats |= seat_bit(d.holder, seat, step) << u64(20)
+    seats |= seat_bit(d.buyer, seat, step) << u64(24)
+    put(bits, row, _DEALER, seats, 28)
+    if t.rungs != 0:
+        rungs = rung_bit(d.floor)
+        rungs |= rung_bit(d.call) << u64(NUM_RUNGS)
+        rungs |= rung_bit(d.asked) << u64(2 * NUM_RUNGS)
+        rungs |= rung_bit(d.declined) << u64(3 * NUM_RUNGS)
+        rungs |= seats_bits(d.active, seat, step) << u64(4 * NUM_RUNGS)
+        rungs |= seats_bits(d.rejected, seat, step) << u64(4 * NUM_RUNGS + 4)
+        put(bits, row, _FLOOR, rungs, 4 * NUM_RUNGS + 8)
+    if d.shown != NO_CARD:
+        put_one(bits, row, _SHOWN_SUIT, i64(d.shown) // 13)
+        put_one(bits, row, _SHOWN_RANK, i64(d.shown) % 13)
+        put(bits, row, _SHOWN_OWNER, seat_bit(d.shown_owner, seat, step), 4)
+
+
+@inline
+def observe_choices(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) -> None:
+    """Writes the quotas; nothing where contracts are not chosen."""
+    if t.group_quota[0] == 0:
+        return
+    step = i64(t.step)
+    for relative in range(NUM_SEATS):
+        other = (seat + step * relative) & 3
+        slots = ZERO
+        for contract in range(t.num_contracts):
+            group = i64(t.group[contract])
+            if group < 0 or g.left[other, group] == 0:
+                continue
+            if t.per_player[contract] == 0 or g.used[other, contract] < t.per_player[contract]:
+                slots |= t.slots[contract]
+        put(bits, row, _CHOICES + NUM_SLOTS * relative, slots, NUM_SLOTS)
+        for group in range(MAX_GROUPS):
+            numbers[row, _QUOTA + MAX_GROUPS * relative + group] = g.left[other, group]
+    if t.contract_capped == 0:
+        return
+    once = ZERO
+    twice = ZERO
+    for contract in range(t.num_contracts):
+        if t.group[contract] >= 0:
+            places = open_places(g, t, 15, contract)
+            if places >= 1:
+                once |= t.slots[contract]
+            if places >= 2:
+                twice |= t.slots[contract]
+    put(bits, row, _TABLE_OPEN, once | twice << u64(NUM_SLOTS), 2 * NUM_SLOTS)
+
+
+@inline
+def observe_numbers(g: Any, t: Any, seat: Any, numbers: Any, row: Any) -> None:
+    """Writes tricks, units, points and counts."""
+    d = g.deal
+    step = i64(t.step)
+    contract = max(i64(0), i64(d.contract))
+    for relative in range(NUM_SEATS):
+        other = (seat + step * relative) & 3
+        numbers[row, _TRICKS + relative] = d.tricks[other]
+        numbers[row, _LAST + relative] = d.last[other]
+        taken = d.taken[other]
+        if taken != ZERO:
+            for unit in range(NUM_UNITS):
+                count = popcount(taken & t.unit_mask[contract, unit])
+                numbers[row, _UNITS_TAKEN + 4 * unit + relative] = count
+        numbers[row, _POINTS + relative] = scaled(d.points[other], t.point_factor)
+        numbers[row, _TOTALS + relative] = scaled(g.totals[other], t.point_factor)
+    if d.phase == PHASE_PLAY and d.trick_size > 0:
+        points = i64(t.trick[contract])
+        for unit in range(NUM_UNITS):
+            count = popcount(d.trick_cards & t.unit_mask[contract, unit])
+            points += count * i64(t.unit_value[contract, unit])
+        numbers[row, _TRICK_POINTS] = scaled(points, t.point_factor)
+    hand = d.hands[seat]
+    unseen = unseen_by(d, t, seat)
+    for suit in range(4):
+        numbers[row, _HAND_SUITS + suit] = popcount(hand & SUIT_MASKS[suit])
+        numbers[row, _UNSEEN + suit] = popcount(unseen & SUIT_MASKS[suit])
+    numbers[row, _DEALS_LEFT] = i64(t.num_deals) - 1 - i64(g.position)
+    numbers[row, _OFFERS] = d.offers
+    numbers[row, _REQUESTS] = d.requests
+
+
+@inline
+def observe_row(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) -> None:
+    """Writes what ``seat`` may know into row ``row`` of `[N, W]` uint64 and `[N, K]` int16."""
+    seat = i64(seat)
+    for word in range(NUM_WORDS):
+        bits[row, word] = ZERO
+    for index in range(NUM_NUMBERS):
+        numbers[row, index] = 0
+    observe_cards(g.deal, t, seat, bits, row)
+    observe_contract(g.deal, t, bits, numbers, row)
+    observe_table(g, t, seat, bits, row)
+    observe_choices(g, t, seat, bits, numbers, row)
+    observe_numbers(g, t, seat, numbers, row)
+
+
+def _expansion() -> npt.NDArray[np.uint64]:
+    table = np.zeros(256, dtype=np.uint64)
+    for byte in range(256):
+        table[byte] = sum(((byte >> bit) & 1) << (8 * bit) for bit in range(8))
+    return table
+
+
+EXPANSION: Final = _expansion()
+"""`[256]` uint64: the bits of a byte as eight bytes of 0 or 1."""
+
+
+@inline
+def expand_row(words: Any, row: Any, num_words: Any, out: Any, out_row: Any) -> None:
+    """Expands packed words of a row into eight uint64 each: 64 bytes of 0 or 1."""
+    for word in range(num_words):
+        value = words[row, word]
+        for byte in range(8):
+            out[out_row, word * 8 + byte] = EXPANSION[(value >> u64(8 * byte)) & u64(255)]
+
+
+# ---------------------------------------------------------------- doors for Python
+
+
+@kernel
+def observe(games: Any, tables: Any, i: int, seat: int, bits: Any, numbers: Any, row: int) -> None:
+    """Writes what ``seat`` of ``games[i]`` may know into a row, see ``observe_row``."""
+    g = games[i]
+    observe_row(g, tables[g.variant], seat, bits, numbers, row)
+
+
+@kernel
+def observe_actors(games: Any, tables: Any, rows: Any, bits: Any, numbers: Any, mask: Any) -> None:
+    """Observes the seat to act of each game in ``rows``.
+
+    Args:
+        games: `[N]` games.
+        tables: rule tables.
+        rows: `[M]` int64, indices of games; one that is over is seen from seat 0.
+        bits: `[M, W]` uint64, out.
+        numbers: `[M, K]` int16, out.
+        mask: `[M, 3]` uint64, out: legal actions.
+    """
+    for row in range(rows.shape[0]):
+        g = games[rows[row]]
+        observe_row(g, tables[g.variant], i64(g.deal.actor) & 3, bits, numbers, row)
+        for word in range(NUM_MASK_WORDS):
+            mask[row, word] = g.deal.legal[word]
+
+
+@kernel
+def expand(words: Any, out: Any) -> None:
+    """Expands `[M, W]` packed words into `[M, 8 W]` uint64, whose bytes are the 64 W bits."""
+    for row in range(words.shape[0]):
+        expand_row(words, row, words.shape[1], out, row)
+
+
+@kernel
+def to_float(bits: Any, numbers: Any, row: int, out: Any) -> None:
+    """Writes a row as the float32 vector of length NUM_FEATURES: bits, then scaled numbers."""
+    for index in range(NUM_BITS):
+        out[index] = np.float32((bits[row, index >> 6] >> u64(index & 63)) & ONE)
+    for index in range(NUM_NUMBERS):
+        value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
+        out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
+
+
+@kernel
+def mask_to_int8(games: Any, i: int, out: Any) -> None:
+    """Writes the legal actions of ``games[i]`` as `[A]` int8."""
+    d = games[i].deal
+    for action in range(NUM_ACTIONS):
+        out[action] = (d.legal[action >> 6] >> u64(action & 63)) & ONE
+
+
+@kernel
+def observe_state(games: Any, i: int, out: Any) -> None:
+    """Writes all hands, then all cards still to arrive, of ``games[i]``: `[416]` float32."""
+    d = games[i].deal
+    for seat in range(NUM_SEATS):
+        for card in range(52):
+            out[52 * seat + card] = np.float32((d.hands[seat] >> u64(card)) & ONE)
+            out[208 + 52 * seat + card] = np.float32((d.undealt[seat] >> u64(card)) & ONE)
+
+
+NUM_HIDDEN: Final = 416
+"""Length of what ``observe_state`` writes."""
+
+
+def unpack_bits(words: npt.NDArray[np.uint64], num_bits: int) -> npt.NDArray[np.uint8]:
+    """Returns `[M, num_bits]` uint8 of `[M, W]` packed words."""
+    out = np.empty((words.shape[0], words.shape[1] * 8), dtype=np.uint64)
+    expand(np.ascontiguousarray(words), out)
+    return out.view(np.uint8)[:, :num_bits]
