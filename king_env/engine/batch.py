@@ -5,11 +5,19 @@ Axes: N games, M games still in play (``rows`` holds their indices), S seats.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from king_env.engine.jit import inline, kernel
 from king_env.engine.layout import NUM_SEATS, PHASE_OVER, i64
-from king_env.engine.step import apply, apply_forced, begin_match, begin_suite_deal, is_legal, score
+from king_env.engine.observe import float_row, observe_row, write_mask
+from king_env.engine.step import (
+    ILLEGAL,
+    apply,
+    apply_forced,
+    begin_match,
+    begin_suite_deal,
+    is_legal,
+)
 
 
 @kernel
@@ -68,10 +76,17 @@ def step_rows(games: Any, tables: Any, rows: Any, actions: Any, forced: int) -> 
 
 
 @inline
-def side_score(g: Any, t: Any, seat: Any) -> Any:
+def side_score(g: Any, t: Any, seat: Any, finished_only: Any) -> Any:
     """Returns what a seat plays for: its own points, or its team's in a partnership."""
-    own = score(g, seat)
-    return own + score(g, (seat + 2) & 3) if t.partnership else own
+    own = i64(g.totals[seat])
+    partner = (seat + 2) & 3
+    if t.partnership:
+        own += i64(g.totals[partner])
+    if finished_only == 0:
+        own += i64(g.deal.points[seat])
+        if t.partnership:
+            own += i64(g.deal.points[partner])
+    return own
 
 
 @kernel
@@ -90,11 +105,7 @@ def collect_rewards(games: Any, tables: Any, rows: Any, by_deal: int, rewards: A
         g = games[i]
         t = tables[g.variant]
         for seat in range(NUM_SEATS):
-            scored = side_score(g, t, seat)
-            if by_deal:
-                scored = i64(g.totals[seat])
-                if t.partnership:
-                    scored += i64(g.totals[(seat + 2) & 3])
+            scored = side_score(g, t, seat, by_deal)
             rewards[i, seat] = scored - i64(g.paid[seat])
             g.paid[seat] = scored
 
@@ -108,3 +119,53 @@ def rows_in_play(games: Any, out: Any) -> int:
             out[count] = i
             count += 1
     return count
+
+
+STATUS_ACTOR: Final = 4
+STATUS_DEAL_OVER: Final = 5
+STATUS_CONTRACT: Final = 6
+STATUS_SIZE: Final = 7
+
+
+@kernel
+def step_single(
+    games: Any, tables: Any, i: int, action: int, by_deal: int, status: Any, mask: Any
+) -> int:
+    """Applies an action in ``games[i]``, pays rewards and writes the next seat's mask.
+
+    Args:
+        games: games.
+        tables: rule tables.
+        i: the game.
+        action: action id.
+        by_deal: 1: points are paid when their deal is finished.
+        status: `[7]` int64, out: reward of each seat; the seat to act, or NOBODY; 1 if the deal is
+            over; the deal's contract, or UNKNOWN.
+        mask: `[A]` int8, out: legal actions.
+
+    Returns:
+        0, or ILLEGAL and nothing has changed.
+    """
+    g = games[i]
+    t = tables[g.variant]
+    position = i64(g.position)
+    if apply(g, t, i64(action)) == ILLEGAL:
+        return ILLEGAL
+    for seat in range(NUM_SEATS):
+        scored = side_score(g, t, seat, by_deal)
+        status[seat] = scored - i64(g.paid[seat])
+        g.paid[seat] = scored
+    status[STATUS_ACTOR] = g.deal.actor
+    over = g.deal.phase == PHASE_OVER or i64(g.position) != position
+    status[STATUS_DEAL_OVER] = 1 if over else 0
+    status[STATUS_CONTRACT] = g.deal.contract
+    write_mask(g.deal, mask)
+    return 0
+
+
+@kernel
+def observe_single(games: Any, tables: Any, i: int, seat: int, bits: Any, numbers: Any, out: Any) -> None:
+    """Writes the float32 observation of a seat of ``games[i]``; `[1, W]`, `[1, K]` are scratch."""
+    g = games[i]
+    observe_row(g, tables[g.variant], seat, bits, numbers, 0)
+    float_row(bits, numbers, 0, out)

@@ -478,6 +478,23 @@ def expand_row(words: Any, row: Any, num_words: Any, out: Any, out_row: Any) -> 
             out[out_row, word * 8 + byte] = EXPANSION[(value >> u64(8 * byte)) & u64(255)]
 
 
+@inline
+def float_row(bits: Any, numbers: Any, row: Any, out: Any) -> None:
+    """Writes the float32 form of a row: bits as 0 and 1, then scaled and clipped numbers."""
+    for index in range(NUM_BITS):
+        out[index] = np.float32((bits[row, index >> 6] >> u64(index & 63)) & ONE)
+    for index in range(NUM_NUMBERS):
+        value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
+        out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
+
+
+@inline
+def write_mask(d: Any, out: Any) -> None:
+    """Writes the legal actions as `[A]` int8."""
+    for action in range(NUM_ACTIONS):
+        out[action] = (d.legal[action >> 6] >> u64(action & 63)) & ONE
+
+
 # ---------------------------------------------------------------- doors for Python
 
 
@@ -516,20 +533,14 @@ def expand(words: Any, out: Any) -> None:
 
 @kernel
 def to_float(bits: Any, numbers: Any, row: int, out: Any) -> None:
-    """Writes a row as the float32 vector of length NUM_FEATURES: bits, then scaled numbers."""
-    for index in range(NUM_BITS):
-        out[index] = np.float32((bits[row, index >> 6] >> u64(index & 63)) & ONE)
-    for index in range(NUM_NUMBERS):
-        value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
-        out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
+    """Writes a row as the float32 vector of length NUM_FEATURES, see ``float_row``."""
+    float_row(bits, numbers, row, out)
 
 
 @kernel
 def mask_to_int8(games: Any, i: int, out: Any) -> None:
     """Writes the legal actions of ``games[i]`` as `[A]` int8."""
-    d = games[i].deal
-    for action in range(NUM_ACTIONS):
-        out[action] = (d.legal[action >> 6] >> u64(action & 63)) & ONE
+    write_mask(games[i].deal, out)
 
 
 @kernel

@@ -132,7 +132,7 @@ def play_card(d: Any, t: Any, card: Any) -> bool:
     """Plays a legal card for the seat to move; returns True when it was the deal's last."""
     seat = i64(d.actor)
     bit = ONE << u64(card)
-    d.not_held[seat] |= shown_by(d, t, card)
+    d.not_held[seat] |= shown_by(d, t, card) & t.pack
     d.hands[seat] &= ~bit
     d.played[seat] |= bit
     d.trick_cards |= bit

@@ -50,8 +50,6 @@ from king_env.rules.tables import (
 ILLEGAL: Final = 1
 """Return code of ``apply``: the action is not legal, nothing has changed."""
 
-ONE_DEAL: Final = 1
-WHOLE_MATCH: Final = 0
 
 
 # ---------------------------------------------------------------- one game
@@ -226,12 +224,6 @@ def apply_forced(g: Any, t: Any) -> None:
     """Plays on while the seat to act has exactly one legal action."""
     while g.deal.phase != PHASE_OVER and num_legal(g.deal) == 1:
         apply(g, t, nth_legal(g.deal, 0))
-
-
-@inline
-def score(g: Any, seat: Any) -> Any:
-    """Returns a seat's points of the episode so far."""
-    return i64(g.totals[seat]) + i64(g.deal.points[seat])
 
 
 # ---------------------------------------------------------------- new episodes

@@ -23,7 +23,7 @@ class VariantError(DocumentError):
     """A variant or an option that does not exist, is malformed or contradicts itself."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """A variant ready for play.
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from king_env.cards import CARD_NAMES, SUITS, cards_of
+from king_env.game import Game
+from king_env.rules.catalogue import Variant, load_variant
 from tests.naive import NaiveMatch
+
+TEST_VARIANTS = Path(__file__).parents[1] / "variants"
 
 Deals = Callable[[int], list[list[str]]]
 """The four hands of deal k (from 0), each in order of arrival."""
@@ -39,4 +45,83 @@ class Match(Protocol):
 MatchFactory = Callable[[str, Mapping[str, object], int, Deals], Match]
 """`make_match(variant, options, first_dealer, deals)`; refuses wrong options with ValueError."""
 
-FACTORIES: dict[str, MatchFactory] = {"naive": NaiveMatch}
+
+
+def find_variant(name: str, options: Mapping[str, object]) -> Variant:
+    """Loads a shipped variant or one of the tests' own."""
+    own = TEST_VARIANTS / f"{name}.toml"
+    return load_variant(own if own.exists() else name, options)
+
+
+class EngineMatch:
+    """The compiled engine behind the interface of `Match`."""
+
+    def __init__(
+        self, variant: str, options: Mapping[str, object], first_dealer: int, deals: Deals
+    ) -> None:
+        self.game = Game(find_variant(variant, options))
+        self._deals = deals
+        self.game.set_hands(deals(0), first_dealer)
+
+    @property
+    def phase(self) -> str:
+        return self.game.phase
+
+    @property
+    def actor(self) -> int | None:
+        return self.game.actor
+
+    @property
+    def points(self) -> list[int]:
+        return self.game.points
+
+    @property
+    def deal_scores(self) -> list[list[int]]:
+        return [log.scores for log in self.game.deals if log.scores is not None]
+
+    @property
+    def totals(self) -> list[int]:
+        return [sum(column) for column in zip([0] * 4, *self.deal_scores, strict=True)]
+
+    @property
+    def deal_index(self) -> int:
+        return len(self.deal_scores)
+
+    @property
+    def dealer(self) -> int:
+        return self.game.deals[-1].dealer
+
+    @property
+    def contract(self) -> str | None:
+        contract = None if self.game.is_over else self.game.contract
+        return None if contract is None else contract.id
+
+    @property
+    def trump(self) -> str | None:
+        trump = -1 if self.game.is_over else int(self.game.record.deal.trump)
+        return SUITS[trump] if 0 <= trump < 4 else None
+
+    def legal(self) -> set[str]:
+        return set(self.game.legal_names())
+
+    def push(self, name: str, /) -> None:
+        finished = self.deal_index
+        self.game.push(name)
+        if self.deal_index > finished and not self.game.is_over:
+            self.game.set_hands(self._deals(self.deal_index))
+
+    def shown_not_held(self) -> list[set[str]]:
+        """The engine's masks of cards that a seat has shown it does not hold."""
+        masks = self.game.record.deal.not_held
+        return [{CARD_NAMES[card] for card in cards_of(int(mask))} for mask in masks]
+
+    def hands(self) -> list[set[str]]:
+        """The cards held, those to come included."""
+        deal = self.game.record.deal
+        return [
+            {CARD_NAMES[card] for card in cards_of(int(deal.hands[seat] | deal.undealt[seat]))}
+            for seat in range(4)
+        ]
+
+
+FACTORIES: dict[str, MatchFactory] = {"naive": NaiveMatch, "engine": EngineMatch}

@@ -1,0 +1,357 @@
+"""One readable game: what is legal, play it, copy it, look at it, write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from king_env import cards
+from king_env.engine import actions as action_table
+from king_env.engine import batch, play, step
+from king_env.engine.actions import ActionId, ActionNames
+from king_env.engine.layout import NOBODY, NUM_SEATS, PHASES, Games, Tables, allocate
+from king_env.render import table_text
+from king_env.rules.catalogue import Variant, load_variant
+from king_env.rules.spec import ContractSpec
+from king_env.rules.tables import tables_of
+from king_env.view import View, legal_ids
+
+
+class IllegalActionError(ValueError):
+    """An action that the rules forbid now; the message names action, seat, phase and rule."""
+
+
+@dataclass
+class DealLog:
+    """One deal as it went: what a record holds of it."""
+
+    dealer: int
+    dealt: list[list[str]]
+    actions: list[tuple[int, ActionId]] = field(default_factory=list)
+    contract: str | None = None
+    scores: list[int] | None = None
+
+    def copy(self) -> DealLog:
+        """Returns a copy that can go its own way."""
+        return DealLog(self.dealer, self.dealt, list(self.actions), self.contract, self.scores)
+
+
+class Game:
+    """A match, or a single deal of one.
+
+    Args:
+        variant: a variant's name, a path, or a loaded variant.
+        options: options of the variant.
+        seed: seed of the deals, 0 .. 2**64 - 1.
+        match: number of the match, or of the deal in the suite of deals.
+        episode: ``"match"`` or ``"deal"``.
+        start: ``"play"`` skips choice and auction (deals only).
+
+    Raises:
+        VariantError: if the variant or an option is not allowed.
+        ValueError: if another argument is not allowed.
+    """
+
+    def __init__(
+        self,
+        variant: str | Path | Variant = "international",
+        options: Mapping[str, object] | None = None,
+        *,
+        seed: int = 0,
+        match: int = 0,
+        episode: str = "match",
+        start: str = "decision",
+    ) -> None:
+        if episode not in ("match", "deal"):
+            raise ValueError(f"episode: found {episode!r}; allowed: match, deal")
+        if start not in ("decision", "play") or (start == "play" and episode == "match"):
+            raise ValueError(f"start: found {start!r}; allowed: decision, and play for a deal")
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"seed: found {seed}; allowed: 0 to 2**64 - 1")
+        self.variant = variant if isinstance(variant, Variant) else load_variant(variant, options)
+        self.names = ActionNames(self.variant.spec)
+        self.tables: Tables = tables_of(self.variant)
+        self.games: Games = allocate(1)
+        self.seed: int | None = seed
+        self.episode = episode
+        self.start = start
+        self.deals: list[DealLog] = []
+        if episode == "match":
+            step.new_match(self.games, self.tables, 0, np.uint64(seed), match)
+        else:
+            skip = int(start == "play")
+            step.new_deal(self.games, self.tables, 0, np.uint64(seed), match, skip)
+        self._used_before = self.games.used[0].copy()
+        self._totals: list[int] = [0] * NUM_SEATS
+        self._status = np.zeros(batch.STATUS_SIZE, dtype=np.int64)
+        self._view_arrays()
+        self._mask = np.zeros(action_table.NUM_ACTIONS, dtype=np.int8)
+        self._log()
+
+    def _view_arrays(self) -> None:
+        """Keeps plain views of the arrays: numba takes them six times faster than recarrays."""
+        self.plain_games = self.games.view(np.ndarray)
+        self.plain_tables = self.tables.view(np.ndarray)
+
+    def __str__(self) -> str:
+        """Returns the table as text, all cards open."""
+        return table_text(self.variant.spec, self.games[0])
+
+    @property
+    def record(self) -> Any:
+        """The game record, see ``engine.layout.GAME_DTYPE``."""
+        return self.games[0]
+
+    @property
+    def phase(self) -> str:
+        """The phase, one of ``layout.PHASES``."""
+        return PHASES[int(self.games.deal.phase[0])]
+
+    @property
+    def actor(self) -> int | None:
+        """The seat to act, or None when the game is over."""
+        return None if self._actor == NOBODY else self._actor
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended."""
+        return self._actor == NOBODY
+
+    @property
+    def legal_actions(self) -> list[ActionId]:
+        """Ids of the legal actions, ascending; empty when the game is over."""
+        return legal_ids(self.games.deal.legal[0])
+
+    def legal_names(self) -> list[str]:
+        """Returns the names of the legal actions."""
+        return [self.names.format(action) for action in self.legal_actions]
+
+    @property
+    def scores(self) -> list[int]:
+        """Points of the episode so far, by seat."""
+        game = self.games[0]
+        return [int(game.totals[seat]) + int(game.deal.points[seat]) for seat in range(NUM_SEATS)]
+
+    @property
+    def points(self) -> list[int]:
+        """Points of the deal in progress, by seat."""
+        return [int(points) for points in self.games.deal.points[0]]
+
+    @property
+    def position(self) -> int:
+        """Number of the deal in progress in the match's schedule, from 0."""
+        return int(self.games.position[0])
+
+    @property
+    def contract(self) -> ContractSpec | None:
+        """The contract of the deal in progress, once known."""
+        index = int(self.games.deal.contract[0])
+        return None if index < 0 else self.variant.spec.contract[index]
+
+    def push(self, action: ActionId | str) -> None:
+        """Plays an action, by id or name, for the seat to act.
+
+        Raises:
+            IllegalActionError: if it is not legal; nothing has changed.
+            ValueError: if there is no action of that name.
+        """
+        action = self.names.parse(action) if isinstance(action, str) else int(action)
+        self.advance(action, 0, self._mask)
+
+    def advance(
+        self, action: ActionId, by_deal: int, mask: npt.NDArray[np.int8]
+    ) -> list[int]:
+        """Plays an action for the seat to act: what ``push`` and the environment share.
+
+        Args:
+            action: action id.
+            by_deal: 1: rewards are paid when their deal is finished.
+            mask: `[A]` int8, out: legal actions of the next seat to act.
+
+        Returns:
+            The status of ``batch.step_single``: four rewards, seat to act, deal over, contract.
+        """
+        if batch.step_single(
+            self.plain_games, self.plain_tables, 0, action, by_deal, self._status, mask
+        ):
+            raise IllegalActionError(self.why_illegal(action))
+        status: list[int] = self._status.tolist()
+        log = self.deals[-1]
+        log.actions.append((self._actor, action))
+        self._actor = status[batch.STATUS_ACTOR]
+        if status[batch.STATUS_DEAL_OVER]:
+            self._finish_log()
+        elif log.contract is None and status[batch.STATUS_CONTRACT] >= 0:
+            log.contract = self.variant.spec.contract[status[batch.STATUS_CONTRACT]].id
+        return status
+
+    def check(self, action: ActionId | str) -> None:
+        """Raises what ``push`` would raise, and changes nothing."""
+        action = self.names.parse(action) if isinstance(action, str) else int(action)
+        if action not in self.legal_actions:
+            raise IllegalActionError(self.why_illegal(action))
+
+    def clone(self) -> Game:
+        """Returns a copy that goes its own way; the continuation is the same."""
+        other = object.__new__(Game)
+        other.__dict__.update(self.__dict__)
+        other.games = allocate(1)
+        other.games[0] = self.games[0]
+        other.deals = [*self.deals[:-1], self.deals[-1].copy()] if self.deals else []
+        other._totals = list(self._totals)
+        other._status = self._status.copy()
+        other._mask = self._mask.copy()
+        other._view_arrays()
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        """Returns a clone."""
+        return self.clone()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what a pickle holds: plain arrays and the variant."""
+        state = dict(self.__dict__)
+        state["games"] = np.array(self.games)
+        for name in ("tables", "plain_games", "plain_tables"):
+            state.pop(name)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restores a pickled game."""
+        self.__dict__.update(state)
+        self.tables = tables_of(self.variant)
+        self.games = allocate(1)
+        self.games[0] = state["games"][0]
+        self._view_arrays()
+
+    def view(self, seat: int) -> View:
+        """Returns what a seat may know."""
+        history = self.deals[-1].actions if self.deals else []
+        return View(self.variant, self.games, self.tables, 0, seat, history)
+
+    def set_hands(self, dealt: Sequence[Sequence[str]], dealer: int | None = None) -> None:
+        """Deals given hands instead of the seed's, before the first action of a deal.
+
+        Args:
+            dealt: four hands of card names, in order of arrival, the whole pack.
+            dealer: the dealer of this deal; the others follow from it.
+
+        Raises:
+            ValueError: if the hands are not the pack, or the deal has begun.
+        """
+        if self.deals[-1].actions:
+            raise ValueError("hands can be set before the first action of a deal only")
+        size = self.variant.spec.hand_size
+        order = [[cards.parse_card(name) for name in hand] for hand in dealt]
+        pack = cards.pack_mask(self.variant.spec.pack)
+        if [len(hand) for hand in order] != [size] * NUM_SEATS:
+            raise ValueError(f"dealt: expected four hands of {size} cards")
+        if cards.mask_of(card for hand in order for card in hand) != pack:
+            raise ValueError(f"dealt: expected the {self.variant.spec.pack} cards of the pack, each once")
+        if dealer is not None and dealer not in range(NUM_SEATS):
+            raise ValueError(f"dealer: found {dealer!r}; allowed: 0 to 3")
+        game: Any = self.games[0]
+        for seat, hand in enumerate(order):
+            game.deal.order[seat, :size] = hand
+        if dealer is not None:
+            game.first_dealer = (dealer - int(game.position) * self.variant.spec.step) % NUM_SEATS
+        self.seed = None
+        step.restart_deal(self.games, self.tables, 0)
+        self.deals.pop()
+        self._log()
+
+    def set_used(self, used: Sequence[Sequence[int]]) -> None:
+        """Sets the choices used up before a single deal: counts by seat and contract.
+
+        Raises:
+            ValueError: if the counts are malformed or leave no choice.
+        """
+        game: Any = self.games[0]
+        try:
+            counts = np.array(used, dtype=np.uint8)
+        except (ValueError, TypeError, OverflowError):
+            counts = np.zeros(0, dtype=np.uint8)
+        if counts.shape != game.used.shape:
+            raise ValueError(f"used: expected counts of shape {game.used.shape}")
+        table = self.tables[0]
+        for seat in range(NUM_SEATS):
+            for group, quota in enumerate(table.group_quota):
+                made = int(counts[seat][table.group == group].sum())
+                if made > quota:
+                    raise ValueError(f"used: seat {seat} made {made} choices of {quota}")
+                game.left[seat, group] = quota - made
+        game.used[:] = counts
+        self._used_before = counts
+        step.restart_deal(self.games, self.tables, 0)
+        if not self.is_over and not self.legal_actions:
+            raise ValueError("used: no choice is left")
+
+    def to_record(self, agents: Sequence[str] = ()) -> dict[str, Any]:
+        """Returns the game as a record: a dict that ``json`` can write, see ``king_env.records``."""
+        from king_env.records import make_record
+
+        return make_record(self, agents)
+
+    def _log(self) -> None:
+        """Opens the log of a fresh deal."""
+        game = self.games[0]
+        size = self.variant.spec.hand_size
+        dealt = [
+            [cards.CARD_NAMES[card] for card in game.deal.order[seat, :size]]
+            for seat in range(NUM_SEATS)
+        ]
+        self._actor = int(game.deal.actor)
+        contract = self.contract
+        known = None if contract is None else contract.id
+        self.deals.append(DealLog(int(game.deal.dealer), dealt, contract=known))
+
+    def _finish_log(self) -> None:
+        """Closes the log of the deal that has just ended and opens the next."""
+        totals = [int(total) for total in self.games.totals[0]]
+        log = self.deals[-1]
+        log.scores = [now - before for now, before in zip(totals, self._totals, strict=True)]
+        self._totals = totals
+        if not self.is_over:
+            self._log()
+
+    # ------------------------------------------------------------ why an action is refused
+
+    def why_illegal(self, action: ActionId) -> str:
+        """Returns one line: action, seat, phase and the rule that forbids it."""
+        if not 0 <= action < action_table.NUM_ACTIONS:
+            allowed = action_table.NUM_ACTIONS - 1
+            return f"action {action}: there is no such id; allowed: 0 to {allowed}"
+        name = self.names.format(action)
+        if self.actor is None:
+            return f"action {name}: the game is over"
+        where = f"action {name} of seat {self.actor} in phase {self.phase}"
+        return f"{where}: {self._broken_rule(action)}"
+
+    def _broken_rule(self, action: ActionId) -> str:
+        """Returns the rule that an illegal action breaks."""
+        legal = " ".join(self.legal_names())
+        if self.phase != "PLAY":
+            return f"the rules allow here: {legal}"
+        if action >= cards.NUM_CARDS:
+            return "only a card may be played"
+        deal = self.games[0].deal
+        table = self.tables[0]
+        hand = int(deal.hands[int(deal.actor)])
+        if not hand >> action & 1:
+            return f"the card is not in the hand {cards.format_hand(hand)}"
+        contract = self.variant.spec.contract[int(deal.contract)]
+        if int(deal.trick_size) == 0:
+            return f"lead rule {contract.lead} of {contract.id}: allowed: {legal}"
+        suit = int(deal.trick[0]) // cards.NUM_RANKS
+        same = hand & cards.suit_mask(suit)
+        if same and not same >> action & 1:
+            return f"suit {cards.SUITS[suit]} must be followed: allowed: {legal}"
+        if same:
+            rule = "follow_king" if int(play.follow_demand(deal, table, suit)) & same else "duck"
+            return f"follow rule {'duck' if contract.duck else rule} of {contract.id}: allowed: {legal}"
+        return f"void rule {contract.void} of {contract.id}: allowed: {legal}"

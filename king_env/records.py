@@ -1,0 +1,182 @@
+"""Records of matches: one JSON object a line, written atomically, replayed through ``Game``.
+
+Source: the record format, schema 1, of the suite's specification.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from king_env.game import Game, IllegalActionError
+from king_env.rules.catalogue import VariantError, load_variant
+
+SCHEMA: Final = 1
+
+
+class RecordError(ValueError):
+    """A record that is malformed or breaks a rule; the message names the deal and the action."""
+
+
+def make_record(game: Game, agents: Sequence[str] = ()) -> dict[str, Any]:
+    """Returns a game as a record."""
+    record: dict[str, Any] = {"schema": SCHEMA, "variant": game.variant.name}
+    if game.variant.shipped:
+        record["options"] = game.variant.options
+    else:
+        record["options"] = {}
+        record["spec"] = game.variant.data
+    if game.seed is not None:
+        record["seed"] = game.seed
+    if agents:
+        record["agents"] = list(agents)
+    if game.episode == "deal":
+        first = int(game.games.end[0]) - 1
+        record["episode"] = {"position": first, "used": game._used_before.tolist()}
+        if game.start == "play":
+            raise ValueError("a deal that started at PLAY has no decisions to record")
+    record["deals"] = [
+        {
+            "dealer": log.dealer,
+            "dealt": log.dealt,
+            "contract": log.contract,
+            "actions": [[seat, game.names.format(action)] for seat, action in log.actions],
+            "scores": log.scores if log.scores is not None else game.points,
+        }
+        for log in game.deals
+    ]
+    record["totals"] = game.scores
+    return record
+
+
+def write_records(path: str | Path, records: Iterable[Mapping[str, Any]]) -> int:
+    """Writes records to a file, whole or not at all; returns their number."""
+    path = Path(path)
+    count = 0
+    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            for record in records:
+                file.write(json.dumps(record, separators=(",", ":")) + "\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return count
+
+
+def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Yields the records of a file.
+
+    Raises:
+        RecordError: if a line is not a JSON object.
+        OSError: if the file cannot be read.
+    """
+    with open(path, encoding="utf-8") as file:
+        try:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except json.JSONDecodeError as error:
+                    raise RecordError(f"{path}, line {number}: not JSON: {error.msg}") from None
+                if not isinstance(record, dict):
+                    raise RecordError(f"{path}, line {number}: expected a JSON object")
+                yield record
+        except UnicodeDecodeError:
+            raise RecordError(f"{path}: not a text file") from None
+
+
+def replay(record: Mapping[str, Any], *, check: bool = True) -> Game:
+    """Plays a record through a game.
+
+    Args:
+        record: the record; unknown keys are ignored.
+        check: compare the scores too.
+
+    Returns:
+        The game after the record's last action.
+
+    Raises:
+        RecordError: if the record is malformed, breaks a rule or has other scores.
+    """
+    if record.get("schema") != SCHEMA:
+        raise RecordError(f"schema: found {record.get('schema')!r}; allowed: {SCHEMA}")
+    game = _open_game(record)
+    deals = record.get("deals")
+    if not isinstance(deals, list) or not deals:
+        raise RecordError("deals: expected a list of at least one deal")
+    for number, deal in enumerate(deals):
+        _replay_deal(game, deal, number, last=number == len(deals) - 1, check=check)
+    totals = record.get("totals")
+    if check and totals is not None and totals != game.scores:
+        raise RecordError(f"totals: found {totals}; the rules give {game.scores}")
+    return game
+
+
+def _open_game(record: Mapping[str, Any]) -> Game:
+    """Returns a fresh game of the record's variant."""
+    try:
+        variant = load_variant(record.get("spec") or str(record.get("variant")), record.get("options"))
+    except VariantError as error:
+        raise RecordError(str(error)) from None
+    except (AttributeError, TypeError):
+        raise RecordError(f"options: expected a table, found {record.get('options')!r}") from None
+    episode = record.get("episode")
+    if not isinstance(episode, dict):
+        return Game(variant)
+    position = episode.get("position")
+    if not isinstance(position, int) or not 0 <= position < len(variant.spec.deals):
+        allowed = len(variant.spec.deals) - 1
+        raise RecordError(f"episode.position: found {position!r}; allowed: 0 to {allowed}")
+    game = Game(variant, match=position, episode="deal")
+    try:
+        game.set_used(episode.get("used"))
+    except ValueError as error:
+        raise RecordError(f"episode.{error}") from None
+    return game
+
+
+def _replay_deal(game: Game, deal: object, number: int, *, last: bool, check: bool) -> None:
+    """Plays one deal of a record."""
+    where = f"deal {number + 1}"
+    if game.is_over:
+        raise RecordError(f"{where}: the match has only {number} deals")
+    if not isinstance(deal, dict):
+        raise RecordError(f"{where}: expected an object")
+    try:
+        game.set_hands(deal.get("dealt"), deal.get("dealer") if number == 0 else None)  # type: ignore[arg-type]
+    except (ValueError, TypeError) as error:
+        raise RecordError(f"{where}: {error}") from None
+    log = game.deals[-1]
+    if deal.get("dealer") != log.dealer:
+        raise RecordError(f"{where}: dealer: found {deal.get('dealer')!r}; allowed: {log.dealer}")
+    moves = deal.get("actions")
+    if not isinstance(moves, list):
+        raise RecordError(f"{where}: actions: expected a list")
+    for index, move in enumerate(moves):
+        place = f"{where}, action {index + 1}"
+        if not isinstance(move, list) or len(move) != 2 or not isinstance(move[1], str):
+            raise RecordError(f"{place}: expected [seat, name], found {move!r}")
+        if log.scores is not None:
+            raise RecordError(f"{place}: the deal has ended before")
+        if move[0] != game.actor:
+            raise RecordError(f"{place}: seat {game.actor} is to act, found {move[0]!r}")
+        try:
+            game.push(move[1])
+        except (IllegalActionError, ValueError) as error:
+            raise RecordError(f"{place}: {error}") from None
+    if log.scores is None and not last:
+        raise RecordError(f"{where}: the deal is not finished; only the last may be")
+    scores = log.scores if log.scores is not None else game.points
+    if check and deal.get("scores") is not None and deal["scores"] != scores:
+        raise RecordError(f"{where}: scores: found {deal['scores']}; the rules give {scores}")
