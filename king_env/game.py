@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from king_env import cards
 from king_env.engine import actions as action_table
-from king_env.engine import batch, play, step
+from king_env.engine import batch, step
 from king_env.engine.actions import ActionId, ActionNames
 from king_env.engine.layout import NOBODY, NUM_SEATS, PHASES, Games, Tables, allocate
 from king_env.render import table_text
@@ -81,6 +81,7 @@ class Game:
         self.episode = episode
         self.start = start
         self.deals: list[DealLog] = []
+        self._actor = NOBODY
         if episode == "match":
             step.new_match(self.games, self.tables, 0, np.uint64(seed), match)
         else:
@@ -163,9 +164,7 @@ class Game:
         action = self.names.parse(action) if isinstance(action, str) else int(action)
         self.advance(action, 0, self._mask)
 
-    def advance(
-        self, action: ActionId, by_deal: int, mask: npt.NDArray[np.int8]
-    ) -> list[int]:
+    def advance(self, action: ActionId, by_deal: int, mask: npt.NDArray[np.int8]) -> list[int]:
         """Plays an action for the seat to act: what ``push`` and the environment share.
 
         Args:
@@ -252,7 +251,9 @@ class Game:
         if [len(hand) for hand in order] != [size] * NUM_SEATS:
             raise ValueError(f"dealt: expected four hands of {size} cards")
         if cards.mask_of(card for hand in order for card in hand) != pack:
-            raise ValueError(f"dealt: expected the {self.variant.spec.pack} cards of the pack, each once")
+            raise ValueError(
+                f"dealt: expected the {self.variant.spec.pack} cards of the pack, each once"
+            )
         if dealer is not None and dealer not in range(NUM_SEATS):
             raise ValueError(f"dealer: found {dealer!r}; allowed: 0 to 3")
         game: Any = self.games[0]
@@ -292,7 +293,7 @@ class Game:
             raise ValueError("used: no choice is left")
 
     def to_record(self, agents: Sequence[str] = ()) -> dict[str, Any]:
-        """Returns the game as a record: a dict that ``json`` can write, see ``king_env.records``."""
+        """Returns the game as a record, a dict for ``json``: see ``king_env.records``."""
         from king_env.records import make_record
 
         return make_record(self, agents)
@@ -340,7 +341,6 @@ class Game:
         if action >= cards.NUM_CARDS:
             return "only a card may be played"
         deal = self.games[0].deal
-        table = self.tables[0]
         hand = int(deal.hands[int(deal.actor)])
         if not hand >> action & 1:
             return f"the card is not in the hand {cards.format_hand(hand)}"
@@ -352,6 +352,6 @@ class Game:
         if same and not same >> action & 1:
             return f"suit {cards.SUITS[suit]} must be followed: allowed: {legal}"
         if same:
-            rule = "follow_king" if int(play.follow_demand(deal, table, suit)) & same else "duck"
-            return f"follow rule {'duck' if contract.duck else rule} of {contract.id}: allowed: {legal}"
+            rule = "follow_king" if contract.follow_king and suit == cards.HEARTS else "duck"
+            return f"follow rule {rule} of {contract.id}: allowed: {legal}"
         return f"void rule {contract.void} of {contract.id}: allowed: {legal}"

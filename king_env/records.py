@@ -126,7 +126,9 @@ def replay(record: Mapping[str, Any], *, check: bool = True) -> Game:
 def _open_game(record: Mapping[str, Any]) -> Game:
     """Returns a fresh game of the record's variant."""
     try:
-        variant = load_variant(record.get("spec") or str(record.get("variant")), record.get("options"))
+        variant = load_variant(
+            record.get("spec") or str(record.get("variant")), record.get("options")
+        )
     except VariantError as error:
         raise RecordError(str(error)) from None
     except (AttributeError, TypeError):
@@ -140,7 +142,7 @@ def _open_game(record: Mapping[str, Any]) -> Game:
         raise RecordError(f"episode.position: found {position!r}; allowed: 0 to {allowed}")
     game = Game(variant, match=position, episode="deal")
     try:
-        game.set_used(episode.get("used"))
+        game.set_used(episode.get("used", ()))
     except ValueError as error:
         raise RecordError(f"episode.{error}") from None
     return game

@@ -123,9 +123,7 @@ def legal_ids(words: npt.NDArray[np.uint64]) -> list[ActionId]:
     ]
 
 
-def observation_of(
-    games: Games, tables: Tables, index: int, seat: int
-) -> npt.NDArray[np.float32]:
+def observation_of(games: Games, tables: Tables, index: int, seat: int) -> npt.NDArray[np.float32]:
     """Returns the `[F]` float32 observation of a seat of a game."""
     bits = np.empty((1, observe.NUM_WORDS), dtype=np.uint64)
     numbers = np.empty((1, observe.NUM_NUMBERS), dtype=np.int16)

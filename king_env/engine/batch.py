@@ -25,7 +25,7 @@ def begin_episodes(
     games: Any,
     tables: Any,
     rows: Any,
-    seed: int,
+    seed: Any,
     numbers: Any,
     whole_match: int,
     skip: Any,
@@ -164,7 +164,9 @@ def step_single(
 
 
 @kernel
-def observe_single(games: Any, tables: Any, i: int, seat: int, bits: Any, numbers: Any, out: Any) -> None:
+def observe_single(
+    games: Any, tables: Any, i: int, seat: int, bits: Any, numbers: Any, out: Any
+) -> None:
     """Writes the float32 observation of a seat of ``games[i]``; `[1, W]`, `[1, K]` are scratch."""
     g = games[i]
     observe_row(g, tables[g.variant], seat, bits, numbers, 0)

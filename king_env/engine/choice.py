@@ -118,7 +118,7 @@ def choose_slot(g: Any, t: Any, slot: Any) -> None:
     """Records the choice of the seat to act and makes it the deal's contract."""
     d = g.deal
     contract = i64(t.slot_contract[slot])
-    use(g, t, d.actor, contract)
+    use(g, t, i64(d.actor), contract)
     d.declarer = d.actor
     d.contract = contract
     d.trump = t.slot_trump[slot]

@@ -18,10 +18,16 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import caching, types
+from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+u64: Any = np.uint64
+i64: Any = np.int64
+# Kernels say u64(x) and i64(x) before any arithmetic; Any, as mypy need not follow widths.
 
 JIT_DISABLED: Final = bool(numba.config.DISABLE_JIT)
 
@@ -86,9 +92,11 @@ class _CacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]  # numba
 class _Cache(caching.FunctionCache):  # type: ignore[misc]  # numba has no types
     _impl_class = _CacheImpl
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        _announce_once()
-        super().save_overload(sig, data)
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _announce_once()
+        return found
 
 
 _announced = False
@@ -97,9 +105,12 @@ _announced = False
 def _announce_once() -> None:
     """Says on stderr, once a process, that kernels are being compiled."""
     global _announced
-    if not _announced and not CACHE_DIR.joinpath("ready").exists():
+    if not _announced:
         print("king: compiling kernels, once per version (about 20 s)...", file=sys.stderr)
     _announced = True
+
+
+_OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
 def kernel(function: F) -> F:
@@ -109,17 +120,29 @@ def kernel(function: F) -> F:
     """
     if JIT_DISABLED:
         return function
-    dispatcher = numba.njit(nogil=True, error_model="numpy", boundscheck=False)(function)
+    dispatcher = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
     dispatcher._cache = _Cache(function)
     dispatcher._can_cache = True
     return cast(F, dispatcher)
 
 
 def inline(function: F) -> F:
-    """Compiles a small helper that is only ever called by kernels."""
+    """Compiles a small helper that is only ever called by kernels.
+
+    It gets no wrapper for Python, and one specialisation for all constants: numba would compile it
+    again for each literal integer that it is called with. Together that halves a cold start.
+    """
     if JIT_DISABLED:
         return function
-    return cast(F, numba.njit(nogil=True, error_model="numpy", boundscheck=False)(function))
+    dispatcher = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    get_call_template = dispatcher.get_call_template
+
+    def without_literals(args: Any, kws: Any) -> Any:
+        plain = {name: unliteral(kind) for name, kind in kws.items()}
+        return get_call_template(tuple(unliteral(kind) for kind in args), plain)
+
+    dispatcher.get_call_template = without_literals
+    return cast(F, dispatcher)
 
 
 if JIT_DISABLED:
@@ -139,14 +162,14 @@ if JIT_DISABLED:
 
 else:
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]  # numba is untyped
     def _ctpop(typingctx: Any, mask: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return builder.ctpop(args[0])
 
         return types.int64(types.uint64), codegen
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]  # numba is untyped
     def _cttz(typingctx: Any, mask: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             flag = context.get_constant(types.boolean, True)
@@ -154,7 +177,7 @@ else:
 
         return types.int64(types.uint64), codegen
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]  # numba is untyped
     def _ctlz(typingctx: Any, mask: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             flag = context.get_constant(types.boolean, True)
@@ -165,14 +188,14 @@ else:
     @inline
     def popcount(mask: Any) -> int:
         """Returns the number of cards in a bitboard."""
-        return _ctpop(mask)  # type: ignore[no-any-return, call-arg]
+        return _ctpop(mask)  # type: ignore[no-any-return]
 
     @inline
     def lowest(mask: Any) -> int:
         """Returns the position of the lowest bit of a bitboard that is not empty."""
-        return _cttz(mask)  # type: ignore[no-any-return, call-arg]
+        return _cttz(mask)  # type: ignore[no-any-return]
 
     @inline
     def highest(mask: Any) -> int:
         """Returns the position of the highest bit of a bitboard that is not empty."""
-        return 63 - _ctlz(mask)  # type: ignore[no-any-return, call-arg]
+        return 63 - _ctlz(mask)  # type: ignore[no-any-return]

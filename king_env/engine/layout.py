@@ -13,16 +13,15 @@ import numpy.typing as npt
 
 from king_env.cards import NUM_RANKS, suit_mask
 from king_env.engine.actions import NUM_MASK_WORDS
+from king_env.engine.jit import i64 as i64
+from king_env.engine.jit import u64 as u64
 from king_env.rules.spec import MAX_CONTRACTS, MAX_GROUPS
 
-Games: TypeAlias = npt.NDArray[Any]
+Games: TypeAlias = np.recarray[Any, Any]
 """`[N]` recarray of ``GAME_DTYPE``."""
 
-Tables: TypeAlias = npt.NDArray[Any]
+Tables: TypeAlias = np.recarray[Any, Any]
 """`[V]` recarray of ``king_env.rules.tables.TABLE_DTYPE``."""
-
-u64 = np.uint64
-i64 = np.int64
 
 NUM_SEATS: Final = 4
 NOBODY: Final = 4  # seat that is not a seat
@@ -133,7 +132,6 @@ def _better_masks() -> npt.NDArray[np.uint64]:
 
 BETTER: Final = _better_masks()
 """`[2, 52]` uint64: cards of the same suit that beat a card, ranks normal and reversed."""
-
 
 
 _GAME_RECORD: Final = np.dtype((np.record, GAME_DTYPE))

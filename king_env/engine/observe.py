@@ -1,9 +1,9 @@
 """What one seat may know, as numbers: named blocks, offsets computed from the block list.
 
 An observation has two parts: ``bits``, packed in uint64 words (dense form: uint8 0/1), and
-``numbers``, int16. Seats are relative to the observing one in the direction of play: 0 is oneself, 1
-plays next. Points are in 1/128 of the variant's point scale. The layout is the same for all
-variants. Observation is a pure function of (game, seat): nothing hidden enters it.
+``numbers``, int16. Seats are relative to the observing one in the direction of play:
+0 is oneself, 1 plays next. Points are in 1/128 of the variant's point scale. The layout is the
+same for all variants. Observation is a pure function of (game, seat): nothing hidden enters it.
 
 Axes: N games, W words, B bits, K numbers.
 """
@@ -27,7 +27,6 @@ from king_env.engine.layout import (
     NUM_PHASES,
     NUM_SEATS,
     ONE,
-    PHASE_PLAY,
     SUIT_MASKS,
     UNKNOWN,
     ZERO,
@@ -83,7 +82,7 @@ BIT_BLOCKS: Final = _lay_out(
         ("beats", 52, 1, "own playable cards that beat the best card of the trick"),
         ("higher_2", 52, 1, "own cards that two unseen cards of their suit or more beat"),
         ("higher_3", 52, 1, "own cards that three unseen cards or more beat"),
-        ("higher_5", 52, 1, "own cards that five unseen cards or more beat"),
+        ("higher_4", 52, 1, "own cards that four unseen cards or more beat"),
         ("own_trumps", 52, 1, "own cards of the trump suit"),
         ("lead_suit", 4, 1, "suit led to the trick, S H D C"),
         ("trick_size", 4, 1, "cards in the trick in progress: 0, 1, 2, 3"),
@@ -169,11 +168,9 @@ def _number_at(name: str) -> int:
 
 _HAND, _PLAYED, _TRICK, _NOT_HELD = (_at(n) for n in ("hand", "played", "trick", "not_held"))
 _MASTER, _LOWEST, _BEATS = (_at(n) for n in ("master", "lowest", "beats"))
-_HIGHER_2, _HIGHER_3, _HIGHER_5 = (_at(n) for n in ("higher_2", "higher_3", "higher_5"))
-_OWN_TRUMPS, _LEAD_SUIT, _TRICK_SIZE = (_at(n) for n in ("own_trumps", "lead_suit", "trick_size"))
-_TRICK_NUMBER, _WINNING, _BROKEN = (_at(n) for n in ("trick_number", "winning", "broken"))
-_UNIT_PLUS, _TRUMP, _REVERSED = (_at(n) for n in ("unit_plus", "trump", "reversed"))
-_COUNTER, _PHASE, _DEALER = (_at(n) for n in ("counterclockwise", "phase", "dealer"))
+_HIGHER_2, _HIGHER_3, _HIGHER_4 = (_at(n) for n in ("higher_2", "higher_3", "higher_4"))
+_OWN_TRUMPS, _LEAD_SUIT, _UNIT_PLUS = (_at(n) for n in ("own_trumps", "lead_suit", "unit_plus"))
+_PHASE: Final = _at("phase")
 _FLOOR, _CHOICES, _TABLE_OPEN = (_at(n) for n in ("floor", "choices", "table_open"))
 _SHOWN_SUIT: Final = _at("shown_suit")
 _SHOWN_RANK, _SHOWN_OWNER = (_at(n) for n in ("shown_rank", "shown_owner"))
@@ -187,12 +184,12 @@ _DEALS_LEFT, _OFFERS, _REQUESTS = (_number_at(n) for n in ("deals_left", "offers
 _QUOTA: Final = _number_at("quota")
 
 
-def _all_but_top(count: int) -> np.uint64:
+def _all_but_top(count: int) -> Any:
     """Returns the cards that are not among the ``count`` highest ranks of their suit."""
     return u64(sum(((1 << (13 - count)) - 1) << (13 * suit) for suit in range(4)))
 
 
-def _all_but_bottom(count: int) -> np.uint64:
+def _all_but_bottom(count: int) -> Any:
     """Returns the cards that are not among the ``count`` lowest ranks of their suit."""
     low = (1 << count) - 1
     return u64(sum((0x1FFF & ~low) << (13 * suit) for suit in range(4)))
@@ -286,13 +283,13 @@ def rung_bit(rung: Any) -> Any:
 
 @inline
 def scaled(points: Any, factor: Any) -> Any:
-    """Returns points in 1/POINT_STEPS of the point scale, within int16."""
-    value = (i64(points) * i64(factor)) >> 16
+    """Returns points in 1/POINT_STEPS of the point scale, within int16; both int64."""
+    value = (points * factor) >> 16
     return max(-32767, min(32767, value))
 
 
 @inline
-def observe_cards(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
+def observe_cards(d: Any, t: Any, seat: Any, unseen: Any, bits: Any, row: Any) -> None:
     """Writes the blocks about cards."""
     step = i64(t.step)
     hand = d.hands[seat]
@@ -304,28 +301,22 @@ def observe_cards(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
             put(bits, row, _NOT_HELD + 52 * (relative - 1), d.not_held[other], 52)
     contract = i64(d.contract)
     flipped = i64(t.reversed[contract]) if contract >= 0 else i64(0)
-    unseen = unseen_by(d, t, seat)
     beaten_1 = beaten_by_any(unseen, flipped)
     beaten_2 = beaten_by_any(unseen & beaten_1, flipped)
     beaten_3 = beaten_by_any(unseen & beaten_2, flipped)
     beaten_4 = beaten_by_any(unseen & beaten_3, flipped)
-    beaten_5 = beaten_by_any(unseen & beaten_4, flipped)
     put(bits, row, _MASTER, hand & ~beaten_1, 52)
     put(bits, row, _LOWEST, hand & ~beating_any(unseen, flipped), 52)
     put(bits, row, _HIGHER_2, hand & beaten_2, 52)
     put(bits, row, _HIGHER_3, hand & beaten_3, 52)
-    put(bits, row, _HIGHER_5, hand & beaten_5, 52)
+    put(bits, row, _HIGHER_4, hand & beaten_4, 52)
     if d.trump >= 0:
         put(bits, row, _OWN_TRUMPS, hand & SUIT_MASKS[d.trump], 52)
-        put_one(bits, row, _TRUMP, i64(d.trump))
     size = i64(d.trick_size)
-    put_one(bits, row, _TRICK_SIZE, size)
     if size == 0:
         return
     for place in range(size):
         put_one(bits, row, _TRICK + 52 * place, i64(d.trick[place]))
-    put_one(bits, row, _LEAD_SUIT, i64(d.trick[0]) // 13)
-    put(bits, row, _WINNING, seat_bit(d.best_seat, seat, step), 4)
     best = i64(d.best)
     better = BETTER[flipped, best]
     if d.trump != NO_TRUMP and best // 13 != d.trump:
@@ -335,47 +326,67 @@ def observe_cards(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
 
 
 @inline
-def observe_contract(d: Any, t: Any, bits: Any, numbers: Any, row: Any) -> None:
-    """Writes the deal's contract by its units and rules, as the rule table spells them."""
-    contract = i64(d.contract)
-    if contract < 0:
-        return
-    for unit in range(3 + NUM_UNITS):
-        numbers[row, _UNIT_POINTS + unit] = t.unit_points[contract, unit]
-    put(bits, row, _UNIT_PLUS, t.code[contract], 25)
-    put(bits, row, _REVERSED, u64(t.reversed[contract]), 1)
+def trick_code(d: Any, t: Any, seat: Any) -> Any:
+    """Returns the blocks from ``lead_suit`` to ``broken``: 26 bits about the trick in progress."""
+    size = i64(d.trick_size)
+    code = ONE << u64(4 + size)
+    if size > 0:
+        code |= ONE << u64(i64(d.trick[0]) // 13)
+        code |= seat_bit(d.best_seat, seat, i64(t.step)) << u64(21)
+    if d.trick_number < 13:
+        code |= ONE << u64(8 + i64(d.trick_number))
+    return code | u64(d.broken) << u64(25)
 
 
 @inline
-def observe_table(g: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
-    """Writes who is who, the phase, the auction and the shown card."""
-    d = g.deal
+def contract_code(d: Any, t: Any) -> Any:
+    """Returns the blocks from ``unit_plus`` to ``absent_ranks``: 46 bits about the rules."""
+    code = t.pack_code << u64(31)
+    if d.contract >= 0:
+        code |= t.code[d.contract] | u64(t.reversed[d.contract]) << u64(30)
+        if d.trump >= 0:
+            code |= ONE << u64(25 + i64(d.trump))
+    return code
+
+
+@inline
+def seats_code(d: Any, t: Any, seat: Any) -> Any:
+    """Returns the blocks from ``phase`` to ``buyer``: 40 bits, who is who."""
     step = i64(t.step)
-    put_one(bits, row, _PHASE, i64(d.phase))
-    if d.trick_number < 13:
-        put_one(bits, row, _TRICK_NUMBER, i64(d.trick_number))
-    put(bits, row, _BROKEN, u64(d.broken), 1)
-    put(bits, row, _COUNTER, t.pack_code, 15)
-    seats = seat_bit(d.dealer, seat, step)
-    seats |= seat_bit(d.leader, seat, step) << u64(4)
-    seats |= seat_bit(d.actor, seat, step) << u64(8)
-    seats |= seat_bit(d.chooser, seat, step) << u64(12)
-    seats |= seat_bit(d.declarer, seat, step) << u64(16)
-    seats |= seat_bit(d.holder, seat, step) << u64(20)
-    seats |= seat_bit(d.buyer, seat, step) << u64(24)
-    put(bits, row, _DEALER, seats, 28)
+    code = seat_bit(d.dealer, seat, step)
+    code |= seat_bit(d.leader, seat, step) << u64(4)
+    code |= seat_bit(d.actor, seat, step) << u64(8)
+    code |= seat_bit(d.chooser, seat, step) << u64(12)
+    code |= seat_bit(d.declarer, seat, step) << u64(16)
+    code |= seat_bit(d.holder, seat, step) << u64(20)
+    code |= seat_bit(d.buyer, seat, step) << u64(24)
+    return code << u64(NUM_PHASES) | ONE << u64(d.phase)
+
+
+@inline
+def auction_code(d: Any, t: Any, seat: Any) -> Any:
+    """Returns the blocks from ``floor`` to ``rejected``: 48 bits about the auction."""
+    step = i64(t.step)
+    code = rung_bit(d.floor)
+    code |= rung_bit(d.call) << u64(NUM_RUNGS)
+    code |= rung_bit(d.asked) << u64(2 * NUM_RUNGS)
+    code |= rung_bit(d.declined) << u64(3 * NUM_RUNGS)
+    code |= seats_bits(d.active, seat, step) << u64(4 * NUM_RUNGS)
+    return code | seats_bits(d.rejected, seat, step) << u64(4 * NUM_RUNGS + 4)
+
+
+@inline
+def observe_table(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
+    """Writes the trick, the contract, who is who, the auction and the shown card."""
+    put(bits, row, _LEAD_SUIT, trick_code(d, t, seat), 26)
+    put(bits, row, _UNIT_PLUS, contract_code(d, t), 46)
+    put(bits, row, _PHASE, seats_code(d, t, seat), 28 + NUM_PHASES)
     if t.rungs != 0:
-        rungs = rung_bit(d.floor)
-        rungs |= rung_bit(d.call) << u64(NUM_RUNGS)
-        rungs |= rung_bit(d.asked) << u64(2 * NUM_RUNGS)
-        rungs |= rung_bit(d.declined) << u64(3 * NUM_RUNGS)
-        rungs |= seats_bits(d.active, seat, step) << u64(4 * NUM_RUNGS)
-        rungs |= seats_bits(d.rejected, seat, step) << u64(4 * NUM_RUNGS + 4)
-        put(bits, row, _FLOOR, rungs, 4 * NUM_RUNGS + 8)
+        put(bits, row, _FLOOR, auction_code(d, t, seat), 4 * NUM_RUNGS + 8)
     if d.shown != NO_CARD:
         put_one(bits, row, _SHOWN_SUIT, i64(d.shown) // 13)
         put_one(bits, row, _SHOWN_RANK, i64(d.shown) % 13)
-        put(bits, row, _SHOWN_OWNER, seat_bit(d.shown_owner, seat, step), 4)
+        put(bits, row, _SHOWN_OWNER, seat_bit(d.shown_owner, seat, i64(t.step)), 4)
 
 
 @inline
@@ -411,30 +422,34 @@ def observe_choices(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any
 
 
 @inline
-def observe_numbers(g: Any, t: Any, seat: Any, numbers: Any, row: Any) -> None:
-    """Writes tricks, units, points and counts."""
+def observe_numbers(g: Any, t: Any, seat: Any, unseen: Any, numbers: Any, row: Any) -> None:
+    """Writes units, tricks, points and counts."""
     d = g.deal
     step = i64(t.step)
+    factor = i64(t.point_factor)
     contract = max(i64(0), i64(d.contract))
     for relative in range(NUM_SEATS):
         other = (seat + step * relative) & 3
-        numbers[row, _TRICKS + relative] = d.tricks[other]
-        numbers[row, _LAST + relative] = d.last[other]
+        numbers[row, _POINTS + relative] = scaled(i64(d.points[other]), factor)
+        numbers[row, _TOTALS + relative] = scaled(i64(g.totals[other]), factor)
         taken = d.taken[other]
         if taken != ZERO:
+            numbers[row, _TRICKS + relative] = d.tricks[other]
+            numbers[row, _LAST + relative] = d.last[other]
             for unit in range(NUM_UNITS):
                 count = popcount(taken & t.unit_mask[contract, unit])
                 numbers[row, _UNITS_TAKEN + 4 * unit + relative] = count
-        numbers[row, _POINTS + relative] = scaled(d.points[other], t.point_factor)
-        numbers[row, _TOTALS + relative] = scaled(g.totals[other], t.point_factor)
-    if d.phase == PHASE_PLAY and d.trick_size > 0:
+    if d.contract >= 0:
+        for unit in range(3 + NUM_UNITS):
+            numbers[row, _UNIT_POINTS + unit] = t.unit_points[contract, unit]
+    if d.trick_size > 0:
         points = i64(t.trick[contract])
         for unit in range(NUM_UNITS):
-            count = popcount(d.trick_cards & t.unit_mask[contract, unit])
-            points += count * i64(t.unit_value[contract, unit])
-        numbers[row, _TRICK_POINTS] = scaled(points, t.point_factor)
+            value = i64(t.unit_value[contract, unit])
+            if value != 0:
+                points += popcount(d.trick_cards & t.unit_mask[contract, unit]) * value
+        numbers[row, _TRICK_POINTS] = scaled(points, factor)
     hand = d.hands[seat]
-    unseen = unseen_by(d, t, seat)
     for suit in range(4):
         numbers[row, _HAND_SUITS + suit] = popcount(hand & SUIT_MASKS[suit])
         numbers[row, _UNSEEN + suit] = popcount(unseen & SUIT_MASKS[suit])
@@ -451,11 +466,12 @@ def observe_row(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) ->
         bits[row, word] = ZERO
     for index in range(NUM_NUMBERS):
         numbers[row, index] = 0
-    observe_cards(g.deal, t, seat, bits, row)
-    observe_contract(g.deal, t, bits, numbers, row)
-    observe_table(g, t, seat, bits, row)
+    d = g.deal
+    unseen = unseen_by(d, t, seat)
+    observe_cards(d, t, seat, unseen, bits, row)
+    observe_table(d, t, seat, bits, row)
     observe_choices(g, t, seat, bits, numbers, row)
-    observe_numbers(g, t, seat, numbers, row)
+    observe_numbers(g, t, seat, unseen, numbers, row)
 
 
 def _expansion() -> npt.NDArray[np.uint64]:

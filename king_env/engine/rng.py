@@ -14,12 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
-from king_env.engine.jit import inline, kernel
-
-u64 = np.uint64
-i64 = np.int64
+from king_env.engine.jit import i64, inline, kernel, u64
 
 _GOLDEN: Final = u64(0x9E3779B97F4A7C15)
 _MIX_1: Final = u64(0xBF58476D1CE4E5B9)

@@ -58,7 +58,7 @@ def cards_left(d: Any, t: Any, seat: Any) -> Any:
 
 @inline
 def take_random(pool: Any, count: Any, key: Any, number: Any) -> Any:
-    """Returns a uniformly random subset of ``count`` cards; uses ``count`` draws from ``number``."""
+    """Returns a uniformly random subset of ``count`` cards; ``count`` draws from ``number`` on."""
     size = popcount(pool)
     taken = ZERO
     for n in range(count):
@@ -77,8 +77,10 @@ def take_random(pool: Any, count: Any, key: Any, number: Any) -> Any:
 def split_weight(
     n01: Any, n02: Any, n12: Any, n012: Any, r0: Any, r1: Any, r2: Any, x: Any, y: Any, z: Any
 ) -> Any:
-    """Returns the number of deals in which the first holder gets x of class 01 and y of class 02,
-    and the second z of class 12; 0 where that does not fit."""
+    """Returns the number of deals with one split of the shared classes; 0 where it does not fit.
+
+    The first holder gets x of class 01 and y of class 02, the second z of class 12.
+    """
     a = r0 - x - y
     b = r1 - (n01 - x) - z
     c = r2 - (n02 - y) - (n12 - z)

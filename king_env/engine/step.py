@@ -22,7 +22,6 @@ from king_env.engine.layout import (
     PHASE_CHOOSE,
     PHASE_OVER,
     PHASE_PLAY,
-    SUIT_MASKS,
     UNKNOWN,
     ZERO,
     i64,
@@ -42,14 +41,12 @@ from king_env.rules.spec import MAX_CONTRACTS, MAX_GROUPS, NUM_SLOTS
 from king_env.rules.tables import (
     DECISION_AUCTION,
     DECISION_NONE,
-
     LEADER_DECLARER,
     LEADER_NEXT,
 )
 
 ILLEGAL: Final = 1
 """Return code of ``apply``: the action is not legal, nothing has changed."""
-
 
 
 # ---------------------------------------------------------------- one game
@@ -285,7 +282,7 @@ def random_choice(g: Any, t: Any, seat: Any, bits: Any) -> Any:
 
 @inline
 def slot_weight(g: Any, t: Any, seat: Any, slots: Any, slot: Any) -> Any:
-    """Returns the weight of a slot: what is owed to its group, shared out over the group's slots."""
+    """Returns the weight of a slot: what is owed to its group, shared over the group's slots."""
     group = t.group[t.slot_contract[slot]]
     members = i64(0)
     for other in range(NUM_SLOTS):
@@ -310,7 +307,7 @@ def longest_suit(hand: Any) -> Any:
 
 @inline
 def skip_decisions(g: Any, t: Any) -> None:
-    """Goes to PLAY without asking: a drawn contract, the longest suit as trump, nobody pays."""
+    """Goes to PLAY: a drawn contract, the longest suit as trump, nobody pays."""
     d = g.deal
     position = i64(g.position)
     decision = t.deal_decision[position]
@@ -354,7 +351,7 @@ def begin_suite_deal(g: Any, t: Any, seed: Any, number: Any, skip: Any) -> None:
 
 
 @kernel
-def new_match(games: Any, tables: Any, i: int, seed: int, match: int) -> None:
+def new_match(games: Any, tables: Any, i: int, seed: Any, match: int) -> None:
     """Starts match ``match`` under ``seed`` (uint64) in ``games[i]``."""
     g = games[i]
     t = tables[g.variant]
@@ -362,7 +359,7 @@ def new_match(games: Any, tables: Any, i: int, seed: int, match: int) -> None:
 
 
 @kernel
-def new_deal(games: Any, tables: Any, i: int, seed: int, number: int, skip: int) -> None:
+def new_deal(games: Any, tables: Any, i: int, seed: Any, number: int, skip: int) -> None:
     """Starts deal ``number`` of the suite under ``seed`` in ``games[i]``; skip=1: at PLAY."""
     g = games[i]
     begin_suite_deal(g, tables[g.variant], seed, number, skip)
@@ -398,7 +395,7 @@ def refresh_legal(games: Any, tables: Any, i: int) -> None:
 
 @kernel
 def play_random(games: Any, tables: Any, first: int, last: int, agent_seed: int) -> int:
-    """Plays games ``first .. last - 1`` to the end uniformly at random; returns the actions made."""
+    """Plays games ``first .. last - 1`` to the end at random; returns the actions made."""
     actions = 0
     for i in range(first, last):
         g = games[i]

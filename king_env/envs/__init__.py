@@ -1,0 +1,1 @@
+"""Environments: PettingZoo AEC and the batched self-play environment."""

@@ -40,10 +40,10 @@ def env(**kwargs: Any) -> AECEnv[str, Any, Any]:
     wrapped: Any = raw_env(**kwargs)
     wrapped = wrappers.TerminateIllegalWrapper(wrapped, illegal_reward=-1)
     wrapped = wrappers.AssertOutOfBoundsWrapper(wrapped)
-    return wrappers.OrderEnforcingWrapper(wrapped)  # type: ignore[no-any-return]
+    return wrappers.OrderEnforcingWrapper(wrapped)
 
 
-class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # noqa: N801  # PettingZoo is untyped
+class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is untyped
     """King, four seats ``player_0`` .. ``player_3``.
 
     Args:
@@ -52,7 +52,7 @@ class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # noqa: N801  # Pet
         episode: ``"match"`` or ``"deal"``.
         start: ``"play"`` skips choice and auction (deals only).
         reward: ``"step"`` pays points as they are scored, ``"deal"`` at the end of their deal.
-        render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (each step prints it) or None.
+        render_mode: ``"ansi"`` (``render`` returns text), ``"human"`` (steps print it) or None.
 
     Raises:
         VariantError: if the variant or an option is not allowed.
@@ -170,7 +170,7 @@ class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # noqa: N801  # Pet
         self.infos[self.agent_selection]["action_mask"] = mask
 
     def observe(self, agent: str) -> Observation:
-        """Returns what an agent may know: ``observation`` `[F]` float32, ``action_mask`` `[A]` int8."""
+        """Returns ``observation``, `[F]` float32 of what an agent may know, and ``action_mask``."""
         out = np.empty(observe.NUM_FEATURES, dtype=np.float32)
         game = self.game
         batch.observe_single(
@@ -184,7 +184,13 @@ class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # noqa: N801  # Pet
         game = self.game
         observe.observe_state(game.games, 0, out)
         batch.observe_single(
-            game.plain_games, game.plain_tables, 0, 0, self._bits, self._numbers, out[observe.NUM_HIDDEN :]
+            game.plain_games,
+            game.plain_tables,
+            0,
+            0,
+            self._bits,
+            self._numbers,
+            out[observe.NUM_HIDDEN :],
         )
         return out
 

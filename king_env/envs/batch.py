@@ -70,8 +70,8 @@ class BatchEnv:
         skip_forced: play moves that have no alternative in the engine.
         obs: ``"packed"`` or ``"dense"``.
         autoreset: ``"disabled"``: games that are over leave ``rows``; ``"same_step"``: a game that
-            ends starts its next episode in the same step; ``"next_step"``: it stays in ``rows`` with
-            an empty mask for one step, whose action is ignored.
+            ends starts its next episode in the same step; ``"next_step"``: it stays in ``rows``
+            with an empty mask for one step, whose action is ignored.
         opponents: plays seats whose ``games.control`` is not 0.
 
     Slot i plays episodes i, i + N, i + 2N, ... of the seed.
@@ -122,10 +122,14 @@ class BatchEnv:
         self._rows = np.zeros(num_envs, dtype=np.int64)
         self._pending = np.zeros(num_envs, dtype=np.bool_)
         self._bits = np.zeros((num_envs, observe.NUM_WORDS), dtype=np.uint64)
-        self._expanded = np.zeros((num_envs if self._dense else 0, observe.NUM_WORDS * 8), np.uint64)
+        self._expanded = np.zeros(
+            (num_envs if self._dense else 0, observe.NUM_WORDS * 8), np.uint64
+        )
         self._values = np.zeros((num_envs, observe.NUM_NUMBERS), dtype=np.int16)
         self._mask = np.zeros((num_envs, NUM_MASK_WORDS), dtype=np.uint64)
-        self._expanded_mask = np.zeros((num_envs if self._dense else 0, NUM_MASK_WORDS * 8), np.uint64)
+        self._expanded_mask = np.zeros(
+            (num_envs if self._dense else 0, NUM_MASK_WORDS * 8), np.uint64
+        )
         self._reward = np.zeros((num_envs, 4), dtype=np.int32)
         self._done = np.zeros(num_envs, dtype=np.bool_)
         self._step: BatchStep | None = None
@@ -183,7 +187,9 @@ class BatchEnv:
         if wrong >= 0:
             game = int(acting[wrong])
             seat = int(self.games.deal.actor[game])
-            raise ValueError(f"action {int(actions[wrong])} is not legal for seat {seat} of game {game}")
+            raise ValueError(
+                f"action {int(actions[wrong])} is not legal for seat {seat} of game {game}"
+            )
         batch.step_rows(self.games, self.tables, acting, actions, self._forced)
         if self.opponents is not None:
             self.opponents.advance(self.games, self.tables, 0, self.num_envs)

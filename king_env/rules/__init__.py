@@ -1,0 +1,1 @@
+"""Rules as data: a variant file becomes a validated spec, and a spec a table of numbers."""

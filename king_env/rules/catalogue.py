@@ -60,7 +60,9 @@ def load_variant(
         VariantError: if there is no such variant, or the data or an option is not allowed.
     """
     if isinstance(name, Mapping):
-        return _build(copy.deepcopy(dict(name)), str(name.get("id", "?")), dict(options or {}), False)
+        return _build(
+            copy.deepcopy(dict(name)), str(name.get("id", "?")), dict(options or {}), False
+        )
     frozen = tuple(sorted((str(key), value) for key, value in (options or {}).items()))
     try:
         return _load(str(name), frozen)
@@ -74,7 +76,9 @@ def _load(name: str, options: tuple[tuple[str, Any], ...]) -> Variant:
     where = Path(name) if is_path else _FOLDER / f"{name}.toml"
     if not is_path and name not in variant_names():
         raise VariantError([f"variant {name!r}: unknown; {suggest(name, variant_names())}"])
-    return _build(_read_file(where, ()), where.name if is_path else name, dict(options), not is_path)
+    return _build(
+        _read_file(where, ()), where.name if is_path else name, dict(options), not is_path
+    )
 
 
 def _read_file(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
@@ -99,7 +103,10 @@ def _read_file(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
         base = _read_file(_FOLDER / f"{parent}.toml", (*seen, path))
     else:
         raise VariantError(
-            [f"variant file {path}: parent: found {parent!r}; {suggest(str(parent), variant_names())}"]
+            [
+                f"variant file {path}: parent: found {parent!r}; "
+                f"{suggest(str(parent), variant_names())}"
+            ]
         )
     return _merge(base, data, path)
 
@@ -127,9 +134,7 @@ def _merge(base: dict[str, Any], data: dict[str, Any], path: Path) -> dict[str, 
     return merged
 
 
-def _build(
-    data: dict[str, Any], where: str, options: dict[str, object], shipped: bool
-) -> Variant:
+def _build(data: dict[str, Any], where: str, options: dict[str, object], shipped: bool) -> Variant:
     """Applies options and reads the data into a validated spec."""
     problems: list[str] = []
     where = f"variant {where}"
@@ -176,7 +181,7 @@ def _build(
     if problems or spec is None:
         raise VariantError(problems)
     defaults = {entry.name: entry.default for entry in trial.option}
-    defaults |= {name: _parse_value(value, allowed[name]) for name, value in own.items()}  # type: ignore[misc]
+    defaults |= {name: _parse_value(value, allowed[name]) for name, value in own.items()}
     changed = {name: value for name, value in values.items() if value != defaults[name]}
     return Variant(spec.id, spec, changed, data, shipped)
 
@@ -234,20 +239,26 @@ def _contradictions(spec: VariantSpec) -> list[str]:
     for index, deal in enumerate(spec.schedule):
         place = f"schedule[{index}]"
         if deal.decision == "none" and deal.contract not in by_id:
-            problems.append(f"{place}.contract: found {deal.contract!r}; {suggest(deal.contract, ids)}")
+            problems.append(
+                f"{place}.contract: found {deal.contract!r}; {suggest(deal.contract, ids)}"
+            )
         if deal.decision == "none" and deal.contract in by_id:
             if by_id[deal.contract].trump != "none":
                 problems.append(f"{place}.contract: {deal.contract!r} needs a trump to be declared")
             if deal.leader == "declarer":
                 problems.append(f"{place}.leader: found 'declarer'; a fixed deal has none")
         if deal.decision != "none" and deal.contract:
-            problems.append(f"{place}.contract: found {deal.contract!r}; the contract is chosen here")
+            problems.append(
+                f"{place}.contract: found {deal.contract!r}; the contract is chosen here"
+            )
         if deal.decision == "auction" and spec.phases.auction is None:
             problems.append(f"{place}.decision: 'auction' needs a table phases.auction")
         if deal.decision == "choose" and spec.phases.choose is None:
             problems.append(f"{place}.decision: 'choose' needs a table phases.choose")
         if deal.first_cards >= spec.hand_size:
-            problems.append(f"{place}.first_cards: found {deal.first_cards}; allowed: 0 to {spec.hand_size - 1}")
+            problems.append(
+                f"{place}.first_cards: found {deal.first_cards}; allowed: 0 to {spec.hand_size - 1}"
+            )
     problems += _choice_contradictions(spec)
     if spec.phases.auction is not None:
         auction = spec.phases.auction
@@ -264,6 +275,10 @@ def _contradictions(spec: VariantSpec) -> list[str]:
         if len(auction.share) != 3 or sum(auction.share) == 0:
             problems.append("phases.auction.share: expected three weights, not all 0")
     for contract in spec.contract:
+        if contract.duck and contract.trump != "none":
+            problems.append(
+                f"contract.{contract.id}.duck: found true; a contract with trumps has no duck"
+            )
         bound = largest_deal_score(spec, contract.id)
         if bound > _INT16:
             problems.append(
@@ -280,16 +295,21 @@ def _choice_contradictions(spec: VariantSpec) -> list[str]:
         return problems
     groups = {group.id: group for group in choose.group}
     if not 1 <= len(groups) <= MAX_GROUPS or len(groups) != len(choose.group):
-        problems.append(f"phases.choose.group: expected 1 to {MAX_GROUPS} groups with different ids")
+        problems.append(
+            f"phases.choose.group: expected 1 to {MAX_GROUPS} groups with different ids"
+        )
     taken: dict[int, str] = {}
     for contract in spec.contract:
         if contract.slot < 0:
             continue
         if contract.group not in groups:
             problems.append(
-                f"contract.{contract.id}.group: found {contract.group!r}; {suggest(contract.group, groups)}"
+                f"contract.{contract.id}.group: found {contract.group!r}; "
+                f"{suggest(contract.group, groups)}"
             )
-        for slot in range(contract.slot, contract.slot + (4 if contract.trump == "declared" else 1)):
+        for slot in range(
+            contract.slot, contract.slot + (4 if contract.trump == "declared" else 1)
+        ):
             if slot >= NUM_SLOTS or slot in taken:
                 other = taken.get(slot, f"the end of the {NUM_SLOTS} slots")
                 problems.append(f"contract.{contract.id}.slot: slot {slot} collides with {other}")
@@ -359,4 +379,6 @@ def mean_deal_size(spec: VariantSpec) -> int:
 
 def rungs_allowed(max_plus: int) -> list[int]:
     """Returns the rungs of the ladder that stay when plus calls go up to ``max_plus`` only."""
-    return [rung for rung, call in enumerate(LADDER) if (call if call > 0 else -3 * call) <= max_plus]
+    return [
+        rung for rung, call in enumerate(LADDER) if (call if call > 0 else -3 * call) <= max_plus
+    ]

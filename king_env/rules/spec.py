@@ -31,7 +31,7 @@ MAX_DEALS: Final = 64
 MAX_GROUPS: Final = 2
 NUM_SLOTS: Final = 32
 
-_POINTS = {"low": -2000, "high": 2000}
+_POINTS: Any = {"low": -2000, "high": 2000}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,9 @@ class GroupSpec:
 class ChoiceSpec:
     """Free choice under quotas."""
 
-    verb: str = item("first part of the action names, such as contract in contract:kupa", "contract")
+    verb: str = item(
+        "first part of the action names, such as contract in contract:kupa", "contract"
+    )
     group: tuple[GroupSpec, ...] = item("the quota groups")
 
 
@@ -122,8 +124,8 @@ class AuctionSpec:
     failed_criterion: str = item("what makes an auction fail", "offer_count",
                                  choices=("offer_count", "best_value", "never"))  # fmt: skip
     failed_threshold: int = item("the auction failed below this", 3, low=1, high=8)
-    unplayed: tuple[int, ...] = item("tricks that count for the auctioneer and for each other seat "
-                                     "when the deal is not played", (4, 3), low=0, high=13)  # fmt: skip
+    unplayed: tuple[int, ...] = item("tricks counted for the auctioneer and for each other seat",
+                                     (4, 3), low=0, high=13)  # fmt: skip
     share: tuple[int, ...] = item("weights of trump, no trump and minus deals when decisions are "
                                   "skipped (start='play')", (2, 1, 1), low=0, high=100)  # fmt: skip
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from king_env import cards
 from king_env.rules.catalogue import Variant, mean_deal_size, rungs_allowed
@@ -127,7 +126,12 @@ _TABLE_RECORD: Final = np.dtype((np.record, TABLE_DTYPE))
 def unit_masks(contract: ContractSpec, pack: int) -> list[int]:
     """Returns the cards of each unit of ``UNITS`` in a pack of bitboard ``pack``."""
     hearts = cards.suit_mask(cards.HEARTS)
-    masks = [hearts, cards.rank_mask("Q"), cards.rank_mask(contract.men), cards.rank_mask("K") & hearts]
+    masks = [
+        hearts,
+        cards.rank_mask("Q"),
+        cards.rank_mask(contract.men),
+        cards.rank_mask("K") & hearts,
+    ]
     return [mask & pack for mask in masks]
 
 
@@ -239,7 +243,7 @@ def _fill_auction(table: Any, spec: VariantSpec) -> None:
     table.share[:] = auction.share
 
 
-def make_tables(specs: Sequence[VariantSpec]) -> npt.NDArray[Any]:
+def make_tables(specs: Sequence[VariantSpec]) -> np.recarray[Any, Any]:
     """Returns the rule tables of specs: a `[V]` recarray of ``TABLE_DTYPE``."""
     tables = np.zeros(len(specs), dtype=_TABLE_RECORD).view(np.recarray)
     for index, spec in enumerate(specs):
@@ -269,6 +273,6 @@ def make_tables(specs: Sequence[VariantSpec]) -> npt.NDArray[Any]:
 
 
 @lru_cache(maxsize=64)
-def tables_of(variant: Variant) -> npt.NDArray[Any]:
-    """Returns the `[1]` rule table of a loaded variant, shared by all who ask; never write to it."""
+def tables_of(variant: Variant) -> np.recarray[Any, Any]:
+    """Returns the `[1]` rule table of a variant, shared by all who ask; never write to it."""
     return make_tables([variant.spec])

@@ -1,0 +1,192 @@
+"""A rule sheet in English, made from a variant's data."""
+
+from __future__ import annotations
+
+from king_env.rules.catalogue import Variant, rungs_allowed
+from king_env.rules.spec import LADDER, AuctionSpec, ContractSpec, DealSpec, VariantSpec
+
+_LEAD_TEXT = {
+    "free": "",
+    "no_hearts": "hearts may be led from a hand of hearts only",
+    "until_broken": "no heart may be led until one has been played, but from hearts only",
+    "king_only": "the king of hearts may be led as the last card only",
+}
+_VOID_TEXT = {
+    "free": "",
+    "must_trump": "a player who cannot follow suit must trump",
+    "force_king": "a player who cannot follow suit must throw the king of hearts",
+    "force_penalty": "a player who cannot follow suit must throw a penalty card",
+}
+_LEADER_TEXT = {
+    "dealer": "the dealer leads",
+    "next": "the player after the dealer leads",
+    "declarer": "the declarer leads",
+}
+
+
+def contract_points(contract: ContractSpec, pack: int) -> str:
+    """Returns what a contract counts, with the total of a deal."""
+    men = {"KJ": "king or jack", "K": "king", "J": "jack"}[contract.men]
+    suit = pack // 4
+    units = [
+        (contract.trick, "each trick", suit),
+        (contract.heart, "each heart", suit),
+        (contract.queen, "each queen", 4),
+        (contract.man, f"each {men}", 4 * len(contract.men)),
+        (contract.king_of_hearts, "the king of hearts", 1),
+        (contract.last, "each of the last two tricks", 2),
+        (contract.constant, "everybody at the end", 4),
+    ]
+    parts = [f"{value:+d} for {what}" for value, what, _ in units if value]
+    total = sum(value * count for value, _, count in units)
+    return f"{', '.join(parts) or 'nothing counts'} (deal total {total:+d})"
+
+
+def contract_rules(contract: ContractSpec) -> str:
+    """Returns the restrictions of a contract in words."""
+    parts = []
+    if contract.trump == "declared":
+        parts.append("the declarer names trump")
+    elif contract.trump == "last_card":
+        parts.append("the declarer's last card is shown, its suit is trump")
+    if contract.ranks == "reversed":
+        parts.append("ranks are reversed, the lowest card is the highest")
+    parts += [text for text in (_LEAD_TEXT[contract.lead], _VOID_TEXT[contract.void]) if text]
+    if contract.overtrump and contract.void == "must_trump":
+        parts.append("higher than the trumps in the trick where he can")
+    if contract.follow_king:
+        parts.append("the king of hearts must be played when another leads hearts")
+    if contract.duck:
+        parts.append("a penalty card that a higher card in the trick beats must be played")
+    return "; ".join(parts)
+
+
+def schedule_line(deal: DealSpec, first: int, spec: VariantSpec) -> str:
+    """Returns one line of the schedule."""
+    last = first + deal.times - 1
+    numbers = f"deal {first}" if deal.times == 1 else f"deals {first} to {last}"
+    chooser = "the dealer" if deal.chooser == "dealer" else "the player after the dealer"
+    if deal.decision == "none":
+        contract = spec.contract[spec.contract_index(deal.contract)]
+        what = contract.title or contract.id
+    elif deal.decision == "auction":
+        what = f"{chooser} may declare, or sell that right in an auction"
+    else:
+        what = f"{chooser} chooses the contract"
+    early = f", on his first {deal.first_cards} cards" if deal.first_cards else ""
+    return f"  {numbers}: {what}{early}; {_LEADER_TEXT[deal.leader]}"
+
+
+def auction_lines(auction: AuctionSpec) -> list[str]:
+    """Returns the auction and its settlement in words."""
+    calls = " ".join(f"{LADDER[rung]:+d}" for rung in rungs_allowed(auction.max_plus))
+    top = f"+{auction.max_plus}"
+    lines = [
+        "The others bid in turn from the auctioneer's next; a pass is for good.",
+        f"Calls, low to high: {calls}.",
+        f"Plus N is worth {auction.plus_unit} N points, minus N is worth {auction.minus_unit} N.",
+    ]
+    if auction.match != "off":
+        same = "the same call"
+        if auction.match == "same_value":
+            same = "the same call or the one of equal value"
+        lines.append(f"A bidder who sits before the holder may match with {same} and takes over.")
+    if auction.plus8_binding == "always":
+        lines.append(f"A final {top} buys at once; otherwise the auctioneer accepts or refuses.")
+    else:
+        lines.append("The auctioneer accepts or refuses every offer.")
+    if auction.max_requests:
+        lines.append(
+            f"He may ask the holder for a call of more worth, {auction.max_requests} time(s)."
+        )
+    if auction.ultimatum:
+        demand = f"{top} only" if auction.ultimatum_demands == "eight_only" else "any higher call"
+        who = {"all": "all three", "active": "those still bidding", "holder": "the holder"}
+        fallback = "nulls" if auction.ultimatum_fallback == "negative" else "what he likes"
+        when = ", before the bidding or after it" if auction.ultimatum_timing == "both" else ""
+        lines.append(
+            f"He may put an ultimatum ({demand}{when}) to {who[auction.ultimatum_respondents]}, in "
+            f"order; the first to accept buys; if all reject he must play {fallback}."
+        )
+    if auction.failed_criterion != "never":
+        by_count = auction.failed_criterion == "offer_count"
+        measure = "fewer offers than" if by_count else "a best offer below"
+        own, other = auction.unplayed
+        lines.append(
+            f"After {measure} {auction.failed_threshold} he may take it unplayed: {own} tricks "
+            f"for him, {other} for each other, at {auction.plus_unit} points."
+        )
+    if auction.bid_binds_deal:
+        lines.append("A plus call buys a trump or no-trump deal, a minus call buys nulls.")
+    else:
+        lines.append("The buyer may declare any deal.")
+    capped = " (at most the tricks he took)" if auction.plus_settlement == "transfer_capped" else ""
+    lines.append(
+        f"Settlement: after plus N the buyer pays the auctioneer {auction.plus_unit} N{capped};"
+    )
+    if auction.minus_settlement == "absorb_capped":
+        lines.append(
+            f"after minus N {auction.minus_unit} for each trick the auctioneer took, N at most."
+        )
+    else:
+        lines.append(f"after minus N he pays N times {auction.minus_unit}.")
+    if not auction.allow_no_trump:
+        lines.append("No trump may not be declared.")
+    return lines
+
+
+def rule_sheet(variant: Variant) -> str:
+    """Returns the rules of a variant as text that a reader can play from."""
+    spec = variant.spec
+    direction = "clockwise" if spec.step > 0 else "counter-clockwise"
+    lines = [
+        f"{spec.title} ({variant.name})",
+        spec.summary,
+        f"Source: {spec.source}",
+        "",
+        f"Four players, {spec.pack} cards (low card {'2' if spec.pack == 52 else '7'}), "
+        f"{spec.hand_size} each; dealing and play go {direction}.",
+        "Suit must be followed. The highest trump, else the highest card of the suit led, wins the "
+        "trick and its taker leads next.",
+    ]
+    dealer = "by lot" if spec.first_dealer == "lot" else f"seat {spec.first_dealer}"
+    lines.append(f"First dealer: {dealer}; then the next player deals.")
+    if spec.early_end == "auto":
+        lines.append("A deal ends when all cards that count have been taken.")
+    if spec.partnership:
+        lines.append("Seats 0 and 2 play seats 1 and 3; the points of a team count together.")
+    lines += ["", f"Schedule ({len(spec.deals)} deals)"]
+    number = 1
+    for deal in spec.schedule:
+        lines.append(schedule_line(deal, number, spec))
+        number += deal.times
+    lines += ["", "Contracts"]
+    for contract in spec.contract:
+        lines.append(f"  {contract.title or contract.id}: {contract_points(contract, spec.pack)}")
+        rules = contract_rules(contract)
+        if rules:
+            lines.append(f"      {rules}")
+    if spec.phases.choose is not None:
+        lines += ["", "Choice"]
+        for group in spec.phases.choose.group:
+            members = [c for c in spec.contract if c.group == group.id and c.slot >= 0]
+            names = ", ".join(c.title or c.id for c in members)
+            lines.append(f"  Each player chooses {group.per_player} from: {names}")
+            once = [c.title or c.id for c in members if c.per_player]
+            if once:
+                lines.append(f"      not oftener than {members[0].per_player} each by one player")
+            capped = [c.per_table for c in members if c.per_table]
+            if capped:
+                lines.append(f"      each {capped[0]} times at most by all together")
+    if spec.phases.auction is not None:
+        lines += ["", "Auction", *(f"  {line}" for line in auction_lines(spec.phases.auction))]
+    lines += ["", "The highest total wins; equal totals share the place."]
+    if spec.option:
+        lines += ["", "Options (--option NAME=VALUE)"]
+        for option in spec.option:
+            values = ", ".join(str(value).lower() for value in option.values)
+            mark = "*" if option.name in variant.options else " "
+            now = str(option.default).lower()
+            lines.append(f" {mark}{option.name} = {now}   [{values}]")
+            lines.append(f"      {option.doc}")
+    return "\n".join(lines)
