@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS
 from king_env.engine.jit import inline, kernel
-from king_env.engine.layout import NUM_SEATS, PHASE_OVER, i64
+from king_env.engine.layout import NUM_SEATS, ONE, PHASE_OVER, ZERO, i64, u64
 from king_env.engine.observe import float_row, observe_row, write_mask
 from king_env.engine.step import (
     ILLEGAL,
@@ -16,7 +17,6 @@ from king_env.engine.step import (
     apply_forced,
     begin_match,
     begin_suite_deal,
-    is_legal,
 )
 
 
@@ -56,10 +56,13 @@ def begin_episodes(
 
 
 @kernel
-def first_illegal(games: Any, rows: Any, actions: Any) -> int:
-    """Returns the first row whose action is not legal, or -1."""
-    for row in range(rows.shape[0]):
-        if not is_legal(games[rows[row]].deal, i64(actions[row])):
+def first_illegal(mask: Any, actions: Any) -> int:
+    """Returns the first row whose action is not in its `[M, 3]` mask, or -1."""
+    for row in range(actions.shape[0]):
+        action = i64(actions[row])
+        if action < 0 or action >= NUM_ACTIONS:
+            return row
+        if (mask[row, action >> 6] >> u64(action & 63)) & ONE == ZERO:
             return row
     return -1
 
@@ -89,6 +92,15 @@ def side_score(g: Any, t: Any, seat: Any, finished_only: Any) -> Any:
     return own
 
 
+@inline
+def pay(g: Any, t: Any, i: Any, by_deal: Any, rewards: Any) -> None:
+    """Writes the points that each seat scored since it was last paid."""
+    for seat in range(NUM_SEATS):
+        scored = side_score(g, t, seat, by_deal)
+        rewards[i, seat] = scored - i64(g.paid[seat])
+        g.paid[seat] = scored
+
+
 @kernel
 def collect_rewards(games: Any, tables: Any, rows: Any, by_deal: int, rewards: Any) -> None:
     """Hands out the points scored since the last call, by seat, whoever's turn it was.
@@ -101,13 +113,84 @@ def collect_rewards(games: Any, tables: Any, rows: Any, by_deal: int, rewards: A
         rewards: `[N, 4]` int32, out: rows of other games are left alone.
     """
     for row in range(rows.shape[0]):
+        g = games[rows[row]]
+        pay(g, tables[g.variant], rows[row], by_deal, rewards)
+
+
+@kernel
+def step_all(
+    games: Any,
+    tables: Any,
+    rows: Any,
+    actions: Any,
+    seed: Any,
+    numbers: Any,
+    whole_match: int,
+    skip: Any,
+    forced: int,
+    by_deal: int,
+    restart: int,
+    rewards: Any,
+    done: Any,
+    rows_out: Any,
+    bits: Any,
+    values: Any,
+    mask: Any,
+) -> int:
+    """Steps each game of ``rows``: action, forced moves, rewards, next episode, observation.
+
+    One pass, so that a game stays in the nearest cache; see ``begin_episodes`` and ``step_rows``
+    for the arguments they share.
+
+    Args:
+        games: `[N]` games; no seat is played by an opponent.
+        tables: rule tables.
+        rows: `[M]` int64, games in play.
+        actions: `[M]` int64, legal actions.
+        seed: uint64, seed of the deals.
+        numbers: `[N]` int64, number of each game's episode; moved on by N where one begins.
+        whole_match: 1: an episode is a match.
+        skip: `[N]` uint8, 1: a deal starts at PLAY.
+        forced: 1: forced moves are played.
+        by_deal: 1: points are paid when their deal is finished.
+        restart: 1: a game that ends begins its next episode at once.
+        rewards: `[N, 4]` int32, out.
+        done: `[N]` bool, out.
+        rows_out: `[N]` int64, out: games in play after the step.
+        bits: `[N, W]` uint64, out.
+        values: `[N, K]` int16, out.
+        mask: `[N, 3]` uint64, out.
+
+    Returns:
+        The number of games in play after the step.
+    """
+    count = 0
+    for row in range(rows.shape[0]):
         i = rows[row]
         g = games[i]
         t = tables[g.variant]
-        for seat in range(NUM_SEATS):
-            scored = side_score(g, t, seat, by_deal)
-            rewards[i, seat] = scored - i64(g.paid[seat])
-            g.paid[seat] = scored
+        apply(g, t, i64(actions[row]))
+        if forced:
+            apply_forced(g, t)
+        pay(g, t, i, by_deal, rewards)
+        over = g.deal.phase == PHASE_OVER
+        done[i] = over
+        if over:
+            if restart == 0:
+                continue
+            numbers[i] += games.shape[0]
+            if whole_match:
+                begin_match(g, t, seed, numbers[i], i64(0), i64(t.num_deals))
+            else:
+                begin_suite_deal(g, t, seed, numbers[i], i64(skip[i]))
+            if forced:
+                apply_forced(g, t)
+        observe_row(g, t, i64(g.deal.actor), bits, values, i64(count))
+        for word in range(NUM_MASK_WORDS):
+            mask[count, word] = g.deal.legal[word]
+        rows_out[count] = i
+        count += 1
+    return count
 
 
 @kernel

@@ -474,24 +474,11 @@ def observe_row(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) ->
     observe_numbers(g, t, seat, unseen, numbers, row)
 
 
-def _expansion() -> npt.NDArray[np.uint64]:
-    table = np.zeros(256, dtype=np.uint64)
-    for byte in range(256):
-        table[byte] = sum(((byte >> bit) & 1) << (8 * bit) for bit in range(8))
-    return table
-
-
-EXPANSION: Final = _expansion()
-"""`[256]` uint64: the bits of a byte as eight bytes of 0 or 1."""
-
-
-@inline
-def expand_row(words: Any, row: Any, num_words: Any, out: Any, out_row: Any) -> None:
-    """Expands packed words of a row into eight uint64 each: 64 bytes of 0 or 1."""
-    for word in range(num_words):
-        value = words[row, word]
-        for byte in range(8):
-            out[out_row, word * 8 + byte] = EXPANSION[(value >> u64(8 * byte)) & u64(255)]
+# A byte b as eight bytes of 0 or 1: copy it eight times, keep bit i in byte i, make it 1.
+_COPY: Final = u64(0x0101010101010101)
+_KEEP: Final = u64(0x8040201008040201)
+_CARRY: Final = u64(0x7F7F7F7F7F7F7F7F)
+_7: Final = u64(7)
 
 
 @inline
@@ -543,8 +530,12 @@ def observe_actors(games: Any, tables: Any, rows: Any, bits: Any, numbers: Any, 
 @kernel
 def expand(words: Any, out: Any) -> None:
     """Expands `[M, W]` packed words into `[M, 8 W]` uint64, whose bytes are the 64 W bits."""
-    for row in range(words.shape[0]):
-        expand_row(words, row, words.shape[1], out, row)
+    packed = words.reshape(-1).view(np.uint8)
+    bits = out.reshape(-1)
+    # Arithmetic on one flat run becomes vector code; a lookup in a table would stay scalar.
+    for index in range(packed.shape[0]):
+        kept = (u64(packed[index]) * _COPY) & _KEEP
+        bits[index] = ((kept + _CARRY) >> _7) & _COPY
 
 
 @kernel

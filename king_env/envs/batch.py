@@ -120,6 +120,7 @@ class BatchEnv:
         self._skip = np.full(num_envs, start == "play", dtype=np.uint8)
         self._numbers = np.arange(num_envs, dtype=np.int64)
         self._rows = np.zeros(num_envs, dtype=np.int64)
+        self._spare = np.zeros(num_envs, dtype=np.int64)
         self._pending = np.zeros(num_envs, dtype=np.bool_)
         self._bits = np.zeros((num_envs, observe.NUM_WORDS), dtype=np.uint64)
         self._expanded = np.zeros(
@@ -179,30 +180,56 @@ class BatchEnv:
         actions = np.ascontiguousarray(actions, dtype=np.int64)
         if actions.shape != rows.shape:
             raise ValueError(f"actions: expected shape {rows.shape}, found {actions.shape}")
-        waiting = self._pending[rows]
+        mask = self._mask[: len(rows)]
         acting = rows
-        if waiting.any():
-            acting, actions = rows[~waiting], actions[~waiting]
-        wrong = batch.first_illegal(self.games, acting, actions)
+        waiting = self._pending[rows] if self._autoreset == "next_step" else None
+        if waiting is not None and waiting.any():
+            acting, actions, mask = rows[~waiting], actions[~waiting], mask[~waiting]
+        wrong = batch.first_illegal(mask, actions)
         if wrong >= 0:
             game = int(acting[wrong])
             seat = int(self.games.deal.actor[game])
             raise ValueError(
                 f"action {int(actions[wrong])} is not legal for seat {seat} of game {game}"
             )
+        self._reward[:] = 0
+        self._done[:] = False
+        if self.opponents is None and waiting is None:
+            return self._show(self._step_alone(rows, actions))
         batch.step_rows(self.games, self.tables, acting, actions, self._forced)
         if self.opponents is not None:
             self.opponents.advance(self.games, self.tables, 0, self.num_envs)
-        self._reward[:] = 0
         batch.collect_rewards(self.games, self.tables, acting, self._by_deal, self._reward)
-        self._done[:] = False
         self._done[acting] = self._over()[acting]
         if self._autoreset == "same_step":
             self._restart(np.flatnonzero(self._done))
-        elif self._autoreset == "next_step":
+        elif waiting is not None:
             self._restart(rows[waiting])
             self._pending[:] = self._done
         return self._observe()
+
+    def _step_alone(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+        """Steps and observes in one pass: what can be done where no opponent plays between."""
+        self._spare, self._rows = self._rows, self._spare
+        return batch.step_all(
+            self.games,
+            self.tables,
+            rows,
+            actions,
+            np.uint64(self.seed),
+            self._numbers,
+            self._match,
+            self._skip,
+            self._forced,
+            self._by_deal,
+            int(self._autoreset == "same_step"),
+            self._reward,
+            self._done,
+            self._rows,
+            self._bits,
+            self._values,
+            self._mask,
+        )
 
     def _over(self) -> npt.NDArray[np.bool_]:
         return self.games.deal.actor == 4  # type: ignore[no-any-return]
@@ -234,11 +261,21 @@ class BatchEnv:
             count = self.num_envs
         else:
             count = batch.rows_in_play(self.games, self._rows)
-        rows = self._rows[:count].copy()
+        observe.observe_actors(
+            self.games,
+            self.tables,
+            self._rows[:count],
+            self._bits[:count],
+            self._values[:count],
+            self._mask[:count],
+        )
+        return self._show(count)
+
+    def _show(self, count: int) -> BatchStep:
+        """Returns the step whose first ``count`` rows have been observed."""
+        rows = self._rows[:count]
         bits: npt.NDArray[Any] = self._bits[:count]
-        numbers = self._values[:count]
         mask: npt.NDArray[Any] = self._mask[:count]
-        observe.observe_actors(self.games, self.tables, rows, bits, numbers, mask)
         if self._dense:
             observe.expand(bits, self._expanded[:count])
             observe.expand(mask, self._expanded_mask[:count])
@@ -248,7 +285,7 @@ class BatchEnv:
             rows,
             self.games.deal.actor[rows].astype(np.int64),
             bits,
-            numbers,
+            self._values[:count],
             mask,
             self._reward,
             self._done,
