@@ -71,8 +71,10 @@ class Game:
             raise ValueError(f"episode: found {episode!r}; allowed: match, deal")
         if start not in ("decision", "play") or (start == "play" and episode == "match"):
             raise ValueError(f"start: found {start!r}; allowed: decision, and play for a deal")
-        if not 0 <= seed < 2**64:
+        if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
             raise ValueError(f"seed: found {seed}; allowed: 0 to 2**64 - 1")
+        if not isinstance(match, (int, np.integer)) or not 0 <= match < 2**63:
+            raise ValueError(f"match: found {match}; allowed: 0 to 2**63 - 1")
         self.variant = variant if isinstance(variant, Variant) else load_variant(variant, options)
         self.names = ActionNames(self.variant.spec)
         self.tables: Tables = tables_of(self.variant)
@@ -175,7 +177,7 @@ class Game:
         Returns:
             The status of ``batch.step_single``: four rewards, seat to act, deal over, contract.
         """
-        if batch.step_single(
+        if not 0 <= action < action_table.NUM_ACTIONS or batch.step_single(
             self.plain_games, self.plain_tables, 0, action, by_deal, self._status, mask
         ):
             raise IllegalActionError(self.why_illegal(action))
@@ -207,6 +209,10 @@ class Game:
         other._mask = self._mask.copy()
         other._view_arrays()
         return other
+
+    def __copy__(self) -> Game:
+        """Returns a clone."""
+        return self.clone()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Game:
         """Returns a clone."""
@@ -246,6 +252,13 @@ class Game:
         if self.deals[-1].actions:
             raise ValueError("hands can be set before the first action of a deal only")
         size = self.variant.spec.hand_size
+        if not isinstance(dealt, (list, tuple)) or not all(
+            isinstance(hand, (list, tuple)) and all(isinstance(name, str) for name in hand)
+            for hand in dealt
+        ):
+            raise ValueError(
+                f"hands (dealt): expected four lists of card names, found {dealt!r:.80}"
+            )
         order = [[cards.parse_card(name) for name in hand] for hand in dealt]
         pack = cards.pack_mask(self.variant.spec.pack)
         if [len(hand) for hand in order] != [size] * NUM_SEATS:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from king_env.game import Game, IllegalActionError
-from king_env.rules.catalogue import VariantError, load_variant
+from king_env.rules.catalogue import VariantError, load_variant, variant_names
+from king_env.schema import suggest
 
 SCHEMA: Final = 1
 
@@ -125,10 +126,15 @@ def replay(record: Mapping[str, Any], *, check: bool = True) -> Game:
 
 def _open_game(record: Mapping[str, Any]) -> Game:
     """Returns a fresh game of the record's variant."""
+    spec = record.get("spec")
+    name = record.get("variant")
+    if spec is not None and not isinstance(spec, dict):
+        raise RecordError(f"spec: expected a table, found {spec!r:.80}")
+    if spec is None and name not in variant_names():
+        # Never a path: a record does not make its reader open files.
+        raise RecordError(f"variant {name!r}: unknown; {suggest(str(name), variant_names())}")
     try:
-        variant = load_variant(
-            record.get("spec") or str(record.get("variant")), record.get("options")
-        )
+        variant = load_variant(spec or str(name), record.get("options"))
     except VariantError as error:
         raise RecordError(str(error)) from None
     except (AttributeError, TypeError):

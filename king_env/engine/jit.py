@@ -34,11 +34,21 @@ JIT_DISABLED: Final = bool(numba.config.DISABLE_JIT)
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
+_CONSTANTS: Final = ("king_env/cards.py", "king_env/rules/spec.py", "king_env/rules/tables.py")
+
+
 def _sources() -> list[Path]:
-    """Returns the files whose text decides what a kernel compiles to."""
-    files = sorted((_PACKAGE / "engine").glob("*.py")) + [_PACKAGE / "cards.py"]
-    agents = _PACKAGE.parent / "agents"
-    return files + sorted(agents.rglob("*.py"))
+    """Returns the files whose text decides what a kernel compiles to.
+
+    Those that make kernels, which import this module, and those whose constants kernels hold.
+    """
+    root = _PACKAGE.parent
+    files = {root / name for name in _CONSTANTS} | set((root / "agents").rglob("*.py"))
+    for package in ("king_env", "train"):
+        for path in (root / package).rglob("*.py"):
+            if b"engine.jit" in path.read_bytes():
+                files.add(path)
+    return sorted(files | set((_PACKAGE / "engine").glob("*.py")))
 
 
 def _source_hash() -> str:

@@ -133,7 +133,7 @@ NUMBER_BLOCKS: Final = _lay_out(
         ("last", 4, 2, "last tricks taken"),
         ("points", 4, POINT_STEPS, "points of this deal so far"),
         ("totals", 4, 8 * POINT_STEPS, "points of the finished deals of the episode"),
-        ("trick_points", 1, POINT_STEPS, "points that lie in the trick in progress"),
+        ("trick_points", 1, POINT_STEPS, "points that the trick in progress pays so far"),
         ("hand_suits", 4, 13, "own cards by suit"),
         ("unseen_suits", 4, 13, "unseen cards by suit"),
         ("deals_left", 1, 16, "deals of the match after this one"),
@@ -444,6 +444,8 @@ def observe_numbers(g: Any, t: Any, seat: Any, unseen: Any, numbers: Any, row: A
             numbers[row, _UNIT_POINTS + unit] = t.unit_points[contract, unit]
     if d.trick_size > 0:
         points = i64(t.trick[contract])
+        if i64(d.trick_number) >= i64(t.hand_size) - 2:
+            points += i64(t.last[contract])
         for unit in range(NUM_UNITS):
             value = i64(t.unit_value[contract, unit])
             if value != 0:

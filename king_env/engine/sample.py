@@ -16,6 +16,7 @@ from king_env.engine.jit import inline, kernel, lowest, popcount
 from king_env.engine.layout import NO_CARD, NUM_SEATS, ONE, ZERO, i64, u64
 from king_env.engine.observe import unseen_by
 from king_env.engine.rng import below, below_exact, draw
+from king_env.engine.step import set_legal
 
 
 def _binomials(size: int) -> npt.NDArray[np.int64]:
@@ -35,7 +36,7 @@ BINOMIAL: Final = _binomials(53)
 def hide_from(dst: Any, t: Any, seat: Any) -> None:
     """Blanks what ``seat`` may not know in a copied record: cards, arrival, the seed of the deals.
 
-    The own cards stand in ``order`` lowest first: their arrival plays no part any more.
+    ``order`` goes altogether: the arrival of the own cards plays no part any more.
     """
     d = dst.deal
     for other in range(NUM_SEATS):
@@ -213,6 +214,7 @@ def sample_record(g: Any, t: Any, seat: Any, key: Any) -> bool:
         return False
     write_order(d)
     g.seed = draw(key, 100000)
+    set_legal(g, t)
     return True
 
 

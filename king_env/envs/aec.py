@@ -7,7 +7,6 @@ same array in ``infos[agent]["action_mask"]``: all zero for a seat that is not t
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -87,6 +86,7 @@ class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is unt
         self._start = start
         self._by_deal = int(reward == "deal")
         self._seed: int | None = None
+        self._warned: set[str] = set()
         self._match = 0
         self.game = Game(self.variant, episode=episode, start=start)
         self.possible_agents = list(AGENTS)
@@ -135,7 +135,8 @@ class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is unt
             ValueError: if a known option has a value that is not allowed.
         """
         wanted = dict(options or {})
-        for key in sorted(set(wanted) - set(_RESET_OPTIONS)):
+        for key in sorted(set(wanted) - set(_RESET_OPTIONS) - self._warned):
+            self._warned.add(key)
             allowed = ", ".join(_RESET_OPTIONS)
             warnings.warn(f"reset option {key!r} is unknown; allowed: {allowed}", stacklevel=2)
         if seed is not None:
@@ -239,7 +240,21 @@ class raw_env(AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is unt
 
     def clone(self) -> raw_env:
         """Returns a copy that goes its own way; the continuation is the same."""
-        return copy.deepcopy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.game = self.game.clone()
+        if self.agents:
+            other.agents = list(self.agents)
+            other.rewards = dict(self.rewards)
+            other._cumulative_rewards = dict(self._cumulative_rewards)
+            other.terminations = dict(self.terminations)
+            other.truncations = dict(self.truncations)
+            other.infos = {agent: dict(info) for agent, info in self.infos.items()}
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:
+        """Returns a clone."""
+        return self.clone()
 
     def close(self) -> None:
         """Does nothing: there is nothing to close."""

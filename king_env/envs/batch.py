@@ -101,7 +101,10 @@ class BatchEnv:
             raise ValueError(f"num_envs: found {num_envs}; allowed: 1 and more")
         if episode == "match" and start == "play":
             raise ValueError("start='play' goes with episode='deal' only")
+        _check_seed(seed)
         names: list[Any] = [variant] if isinstance(variant, (str, Path, Variant)) else list(variant)
+        if not names:
+            raise ValueError("variant: found an empty list; expected at least one variant")
         self.variants: list[Variant] = [
             name if isinstance(name, Variant) else load_variant(name, options) for name in names
         ]
@@ -153,6 +156,7 @@ class BatchEnv:
             control: `[N, 4]` uint8, who plays each seat: 0 the caller, else ``opponents``.
         """
         if seed is not None:
+            _check_seed(seed)
             self.seed = seed
         if control is not None:
             self.games.control[:] = control
@@ -163,6 +167,8 @@ class BatchEnv:
         self._done[:] = False
         self._pending[:] = False
         self._begin(np.arange(self.num_envs, dtype=np.int64))
+        if self._autoreset != "disabled":
+            self._restart(np.flatnonzero(self._over()))
         return self._observe()
 
     def step(self, actions: npt.NDArray[Any]) -> BatchStep:
@@ -291,6 +297,11 @@ class BatchEnv:
             self._done,
         )
         return self._step
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed: found {seed}; allowed: 0 to 2**64 - 1")
 
 
 def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:

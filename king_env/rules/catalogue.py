@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,22 +64,20 @@ def load_variant(
         return _build(
             copy.deepcopy(dict(name)), str(name.get("id", "?")), dict(options or {}), False
         )
-    frozen = tuple(sorted((str(key), value) for key, value in (options or {}).items()))
-    try:
-        return _load(str(name), frozen)
-    except TypeError:  # an option value that cannot be hashed, a list say
-        return _load.__wrapped__(str(name), frozen)
+    given = {str(key): value for key, value in (options or {}).items()}
+    name = str(name)
+    if name.endswith(".toml") or "/" in name:
+        path = Path(name)  # read each time: the user may have edited it
+        return _build(_read_file(path, ()), path.name, given, False)
+    return _load_shipped(name, json.dumps(given, sort_keys=True, default=repr))
 
 
 @lru_cache(maxsize=256)
-def _load(name: str, options: tuple[tuple[str, Any], ...]) -> Variant:
-    is_path = name.endswith(".toml") or "/" in name
-    where = Path(name) if is_path else _FOLDER / f"{name}.toml"
-    if not is_path and name not in variant_names():
+def _load_shipped(name: str, options: str) -> Variant:
+    """Loads a shipped variant; options are JSON text, in which 1 and true are not the same."""
+    if name not in variant_names():
         raise VariantError([f"variant {name!r}: unknown; {suggest(name, variant_names())}"])
-    return _build(
-        _read_file(where, ()), where.name if is_path else name, dict(options), not is_path
-    )
+    return _build(_read_file(_FOLDER / f"{name}.toml", ()), name, json.loads(options), True)
 
 
 def _read_file(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
@@ -94,13 +93,14 @@ def _read_file(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     parent = data.get("parent")
     if parent is None:
         return data
-    if path in seen:
+    if path.resolve() in seen:
         raise VariantError([f"variant file {path}: parent: the parents go round in a circle"])
+    seen = (*seen, path.resolve())
     beside = path.parent / str(parent)
     if str(parent).endswith(".toml"):
-        base = _read_file(beside, (*seen, path))
+        base = _read_file(beside, seen)
     elif str(parent) in variant_names():
-        base = _read_file(_FOLDER / f"{parent}.toml", (*seen, path))
+        base = _read_file(_FOLDER / f"{parent}.toml", seen)
     else:
         raise VariantError(
             [
@@ -114,13 +114,19 @@ def _read_file(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
 def _merge(base: dict[str, Any], data: dict[str, Any], path: Path) -> dict[str, Any]:
     """Lays a child over its parent: lists of tables with an id or a name are merged by it."""
     merged = copy.deepcopy(base)
-    options = dict(data.pop("options", {}))
+    options = data.pop("options", {})
+    if not isinstance(options, dict):
+        raise VariantError([f"variant file {path}: options: expected a table, found {options!r}"])
     for key, value in data.items():
         old = merged.get(key)
         if isinstance(value, dict) and isinstance(old, dict):
             merged[key] = _merge(old, dict(value), path)
         elif key in ("contract", "group", "option") and isinstance(old, list):
             tag = "name" if key == "option" else "id"
+            if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+                raise VariantError(
+                    [f"variant file {path}: {key}: expected a list of tables, found {value!r}"]
+                )
             for entry in value:
                 same = [i for i, other in enumerate(old) if other.get(tag) == entry.get(tag)]
                 if same:
@@ -163,6 +169,17 @@ def _build(data: dict[str, Any], where: str, options: dict[str, object], shipped
     if problems:
         raise VariantError(problems)
     for option in trial.option:
+        if option.default not in option.values:
+            problems.append(
+                f"{where}: option {option.name}: default {option.default!r} is no value"
+            )
+        for place in option.set:
+            found = _get(data, place)
+            if found is not None and found != option.default:
+                problems.append(
+                    f"{where}.{place}: found {found!r}; option {option.name} decides it: "
+                    f"set that under [options]"
+                )
         value = values[option.name]
         for other, needed in option.requires.get(_key(value), {}).items():
             if values.get(other) != needed:
@@ -223,6 +240,19 @@ def _assign(
         problems.append(f"{where}: place {place!r}: {last!r} is not a field")
         return
     node[last] = value
+
+
+def _get(data: dict[str, Any], place: str) -> object:
+    """Returns the value at a dotted place, or None where the data does not say."""
+    node: Any = data
+    for part in place.split("."):
+        if isinstance(node, dict):
+            node = node.get(part)
+        elif isinstance(node, list):
+            named = [entry for entry in node if entry.get("id") == part]
+            index = int(part) if part.isdigit() and int(part) < len(node) else -1
+            node = named[0] if named else node[index] if index >= 0 else None
+    return node
 
 
 def _contradictions(spec: VariantSpec) -> list[str]:

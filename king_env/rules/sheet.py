@@ -47,8 +47,6 @@ def contract_rules(contract: ContractSpec) -> str:
     parts = []
     if contract.trump == "declared":
         parts.append("the declarer names trump")
-    elif contract.trump == "last_card":
-        parts.append("the declarer's last card is shown, its suit is trump")
     if contract.ranks == "reversed":
         parts.append("ranks are reversed, the lowest card is the highest")
     parts += [text for text in (_LEAD_TEXT[contract.lead], _VOID_TEXT[contract.void]) if text]

@@ -16,7 +16,7 @@ from king_env.schema import item
 
 LEAD_RULES: Final = ("free", "no_hearts", "until_broken", "king_only")
 VOID_RULES: Final = ("free", "must_trump", "force_king", "force_penalty")
-TRUMP_RULES: Final = ("none", "declared", "last_card")
+TRUMP_RULES: Final = ("none", "declared")
 RANK_ORDERS: Final = ("normal", "reversed")
 DECISIONS: Final = ("none", "auction", "choose")
 LEADERS: Final = ("dealer", "next", "declarer")

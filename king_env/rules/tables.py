@@ -36,7 +36,7 @@ POINT_STEPS: Final = 128
 
 LEAD_FREE, LEAD_NO_HEARTS, LEAD_UNTIL_BROKEN, LEAD_KING_ONLY = range(len(LEAD_RULES))
 VOID_FREE, VOID_MUST_TRUMP, VOID_FORCE_KING, VOID_FORCE_PENALTY = range(len(VOID_RULES))
-TRUMP_NONE, TRUMP_DECLARED, TRUMP_LAST_CARD = range(len(TRUMP_RULES))
+TRUMP_NONE, TRUMP_DECLARED = range(len(TRUMP_RULES))
 DECISION_NONE, DECISION_AUCTION, DECISION_CHOOSE = range(len(DECISIONS))
 LEADER_DEALER, LEADER_NEXT, LEADER_DECLARER = range(len(LEADERS))
 MATCH_OFF, MATCH_SAME_CALL, MATCH_SAME_VALUE = range(3)
@@ -162,7 +162,8 @@ def _fill_contract(table: Any, index: int, contract: ContractSpec, spec: Variant
     table.per_table[index] = contract.per_table
     points = [contract.trick, contract.last, contract.constant, *values]
     for unit, value in enumerate(points):
-        table.unit_points[index, unit] = value * POINT_STEPS // mean_deal_size(spec)
+        steps = value * POINT_STEPS // mean_deal_size(spec)
+        table.unit_points[index, unit] = max(-32767, min(32767, steps))
     table.code[index] = _contract_code(contract, points)
 
 

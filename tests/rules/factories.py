@@ -46,7 +46,6 @@ MatchFactory = Callable[[str, Mapping[str, object], int, Deals], Match]
 """`make_match(variant, options, first_dealer, deals)`; refuses wrong options with ValueError."""
 
 
-
 def find_variant(name: str, options: Mapping[str, object]) -> Variant:
     """Loads a shipped variant or one of the tests' own."""
     own = TEST_VARIANTS / f"{name}.toml"

@@ -25,7 +25,9 @@ def shuffled(short: bool, seed: str) -> Callable[[int], list[list[str]]]:
 def random_options(variant: str, rng: random.Random) -> dict[str, object]:
     """Draws values for a few options; refused combinations are drawn again."""
     while True:
-        names = rng.sample(sorted(OPTIONS[variant]), k=min(len(OPTIONS[variant]), rng.randint(1, 8)))
+        names = rng.sample(
+            sorted(OPTIONS[variant]), k=min(len(OPTIONS[variant]), rng.randint(1, 8))
+        )
         options = {name: rng.choice(list(OPTIONS[variant][name])) for name in names}
         try:
             NaiveMatch(variant, options, 0, shuffled(options.get("a.pack") == 32, "probe"))

@@ -1,0 +1,366 @@
+"""The readable game: copies, pictures, and why an action is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from king_env import IllegalActionError
+from king_env.game import Game
+from king_env.rules.catalogue import VariantError
+from king_env.view import View
+from tests.playing import VARIANTS, new_game, pick, play
+
+PACK = [rank + suit for suit in "SHDC" for rank in "AKQJT98765432"]
+
+
+# ---------------------------------------------------------------- moves and copies
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_names_and_ids_are_the_same_move(variant: str) -> None:
+    by_id, by_name = (new_game(variant, seed=1) for _ in range(2))
+    rng = random.Random(1)
+    for _ in range(150):
+        if by_id.is_over:
+            break
+        action = pick(by_id, rng)
+        name = by_id.names.format(action)
+        assert name in by_id.legal_names()
+        by_id.check(action)
+        by_id.check(name)
+        scalar: Any = np.int32(action)
+        by_id.push(scalar)
+        by_name.push(name)
+    assert by_id.games.tobytes() == by_name.games.tobytes()
+
+
+COPIES: list[Callable[[Game], Game]] = [
+    Game.clone,
+    copy.deepcopy,
+    lambda game: pickle.loads(pickle.dumps(game)),
+]
+COPY_NAMES = ["clone", "deepcopy", "pickle"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(pytest.param(make, id=name) for make, name in zip(COPIES, COPY_NAMES, strict=True)),
+        pytest.param(copy.copy, id="copy"),
+    ],
+)
+def test_a_copy_in_mid_deal_goes_on_alike_and_alone(
+    variant: str, make: Callable[[Game], Game]
+) -> None:
+    for moves in (0, 5, 40, 133):
+        game = play(new_game(variant, seed=moves), random.Random(moves), moves)
+        before = str(game), game.games.tobytes(), repr(game.deals), game.scores
+        other = make(game)
+        assert (str(other), other.games.tobytes(), repr(other.deals), other.scores) == before
+        play(other, random.Random(3))
+        assert (str(game), game.games.tobytes(), repr(game.deals), game.scores) == before
+        play(game, random.Random(3))
+        assert game.is_over and other.is_over
+        assert game.to_record() == other.to_record()
+        assert game.games.tobytes() == other.games.tobytes()
+
+
+def test_deals_and_matches_of_a_game() -> None:
+    game = new_game("international", seed=1, match=8, episode="deal")
+    assert game.position == 8 and game.phase == "BID"
+    play(game, random.Random(1))
+    assert game.is_over and game.actor is None and game.legal_actions == []
+    assert len(game.deals) == 1 and sum(game.scores) == 325
+    game = new_game("international", seed=1, match=8, episode="deal", start="play")
+    assert game.phase == "PLAY" and game.contract is not None
+
+
+@pytest.mark.parametrize(
+    ("how", "parts"),
+    [
+        ({"episode": "game"}, ["episode", "'game'", "match, deal"]),
+        ({"start": "later"}, ["start", "'later'", "decision"]),
+        ({"start": "play"}, ["start", "'play'"]),
+        ({"seed": -1}, ["seed", "-1"]),
+        ({"seed": 2**64}, ["seed", "2**64"]),
+        ({"match": -1}, ["match", "-1"]),
+        ({"seed": 1.5}, ["seed", "1.5"]),
+    ],
+)
+def test_wrong_arguments_are_named(how: dict[str, Any], parts: list[str]) -> None:
+    with pytest.raises(ValueError) as caught:
+        Game("international", **how)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_wrong_variant_is_named() -> None:
+    with pytest.raises(VariantError, match="'chess'"):
+        Game("chess")
+    with pytest.raises(VariantError, match=r"a\.pack"):
+        Game("international", {"a.pack": 40})
+
+
+def test_given_hands_must_be_the_pack() -> None:
+    game = new_game("international", seed=1)
+    hands = [PACK[seat::4] for seat in range(4)]
+    game.set_hands(hands, 3)
+    assert game.deals[0].dealt == hands and game.deals[0].dealer == 3 == game.actor
+    for wrong in (
+        hands[:3],
+        [hands[0][:12], *hands[1:]],
+        [hands[0], hands[0], *hands[2:]],
+        [["1S", *hands[0][1:]], *hands[1:]],
+    ):
+        with pytest.raises(ValueError):
+            game.set_hands(wrong)
+    with pytest.raises(ValueError, match="dealer"):
+        game.set_hands(hands, 4)
+    play(game, random.Random(1), 1)
+    with pytest.raises(ValueError, match="before the first action"):
+        game.set_hands(hands)
+
+
+# ---------------------------------------------------------------- pictures
+
+TABLE = """\
+International King, deal 1 of 10, No tricks
+PLAY: seat 2 is to act; dealer 0, trick 1
+  seat 0  S:T62 H:J73 D:Q84 C:K95                tricks  0  deal     0  total      0
+  seat 1  S:95 H:AT62 D:J73 C:Q84                tricks  0  deal     0  total      0
+* seat 2  S:Q84 H:K95 D:AT62 C:J73               tricks  0  deal     0  total      0
+  seat 3  S:J73 H:Q84 D:K95 C:AT62               tricks  0  deal     0  total      0
+trick: 0:AS  1:KS"""
+
+SEEN = """\
+International King, deal 1 of 10, No tricks
+PLAY: seat 2 is to act; dealer 0, trick 1
+  seat 0  12 cards                               tricks  0  deal     0  total      0
+  seat 1  12 cards                               tricks  0  deal     0  total      0
+* seat 2  S:Q84 H:K95 D:AT62 C:J73               tricks  0  deal     0  total      0
+  seat 3  13 cards                               tricks  0  deal     0  total      0
+trick: 0:AS  1:KS"""
+
+
+def test_the_table_as_text() -> None:
+    game = new_game("international", seed=1)
+    game.set_hands([PACK[seat::4] for seat in range(4)], 0)
+    game.push("AS")
+    game.push("KS")
+    assert str(game) == TABLE
+    assert str(game.view(2)) == SEEN
+
+
+def test_the_auction_as_text() -> None:
+    game = new_game("international", seed=1, match=6, episode="deal")
+    dealer = game.deals[0].dealer
+    first = (dealer + 1) % 4
+    game.push("bid:+3")
+    assert f"call +3 held by seat {first}" in str(game)
+    game.push("pass")
+    game.push("pass")
+    game.push("negotiate:+5")
+    assert "asked for +5" in str(game)
+    game.push("decline")
+    assert "declined +5" in str(game)
+    game.push("accept")
+    assert f"call +3 bought by seat {first}" in str(game)
+    game.push("declare:H")
+    assert f"Positive, trump H, declared by seat {first}" in str(game)
+    unplayed = new_game("international", seed=1, match=6, episode="deal")
+    for name in ("pass", "pass", "pass", "take_unplayed"):
+        unplayed.push(name)
+    assert "taken unplayed" in str(unplayed) and "OVER" in str(unplayed)
+
+
+def test_a_view_shows_a_seat_and_no_more() -> None:
+    game = play(new_game("turkish_short", seed=1), random.Random(1), 31)
+    for seat in range(4):
+        view = game.view(seat)
+        assert isinstance(view, View) and view.seat == seat
+        record = view.record[0]
+        for other in range(4):
+            assert bool(record.deal.hands[other]) == (other == seat)
+            assert not record.deal.undealt[other]
+        assert int(record.seed) == 0
+        assert (record.deal.order == 255).all()
+        assert view.history == tuple(game.deals[-1].actions)
+        assert view.phase == game.phase
+        assert len(view.trick) == int(game.record.deal.trick_size)
+        assert view.contract == game.deals[-1].contract
+        # A view is a copy: what is done to it stays there.
+        view.record.deal.hands[0, seat] = 0
+        assert int(game.record.deal.hands[seat])
+
+
+# ---------------------------------------------------------------- refused actions
+
+
+def hands_with(*first: str) -> list[list[str]]:
+    """Four hands that hold the given cards; the rest is dealt out."""
+    held = [names.split() for names in first]
+    taken = {name for names in held for name in names}
+    rest = [name for name in PACK if name not in taken]
+    return [names + [rest.pop() for _ in range(13 - len(names))] for names in held]
+
+
+def opened(
+    variant: str, options: dict[str, object], position: int, hands: list[list[str]], *moves: str
+) -> Game:
+    game = new_game(variant, options, match=position, episode="deal")
+    game.set_hands(hands, 0)
+    for move in moves:
+        game.push(move)
+    return game
+
+
+SPADES = "AS KS QS JS TS 9S 8S 7S 6S 5S 4S 3S 2S"
+
+
+def refused(game: Game, action: int | str) -> str:
+    before = game.games.tobytes(), repr(game.deals)
+    for door in (game.check, game.push):
+        with pytest.raises(IllegalActionError) as caught:
+            door(action)
+        assert (game.games.tobytes(), repr(game.deals)) == before
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_card_that_is_not_in_the_hand() -> None:
+    game = opened("international", {}, 0, hands_with(SPADES, "AH", "KH", "QH"))
+    message = refused(game, "AH")
+    for part in ("AH", "seat 0", "PLAY", "not in the hand"):
+        assert part in message
+
+
+def test_a_suit_that_must_be_followed() -> None:
+    game = opened("international", {}, 0, hands_with("AS", "KS AH", "QS", "JS"), "AS")
+    message = refused(game, "AH")
+    for part in ("AH", "seat 1", "PLAY", "suit S must be followed", "KS"):
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "position", "moves", "rule"),
+    [
+        ("international", {}, 1, (), "lead rule no_hearts of no_hearts"),
+        ("international", {}, 4, (), "lead rule king_only of no_king"),
+        ("turkish_short", {}, 0, ("contract:kupa",), "lead rule until_broken of kupa"),
+    ],
+)
+def test_a_lead_rule(
+    variant: str, options: dict[str, object], position: int, moves: tuple[str, ...], rule: str
+) -> None:
+    seat = 1 if variant == "turkish_short" else 0
+    held = ["", "", "", ""]
+    held[seat] = "KH AS AC"
+    game = opened(variant, options, position, hands_with(*held), *moves)
+    message = refused(game, "KH")
+    for part in ("KH", f"seat {seat}", "PLAY", rule, "allowed: "):
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "position", "moves", "hand", "card", "rule"),
+    [
+        ("international", {"a.no_king_force": "void"}, 4, (), "KH", "AD", "force_king of no_king"),
+        ("international", {"a.must_trump": True}, 6,
+         ("pass", "pass", "pass", "refuse", "declare:H"), "2H", "AD", "must_trump of positive"),
+        ("turkish_short", {"d.force_penalty": "discard"}, 3, ("contract:kiz",), "QH", "AD",
+         "force_penalty of kiz"),
+    ],
+)  # fmt: skip
+def test_a_void_rule(
+    variant: str,
+    options: dict[str, object],
+    position: int,
+    moves: tuple[str, ...],
+    hand: str,
+    card: str,
+    rule: str,
+) -> None:
+    lead = 1 if variant == "turkish_short" else 0
+    rest = " ".join(f"{rank}D" for rank in "AKJT98765432")
+    held = ["", "", "", ""]
+    held[lead], held[(lead + 1) % 4] = SPADES, f"{hand} {rest}"
+    game = opened(variant, options, position, hands_with(*held), *moves, "AS")
+    message = refused(game, card)
+    for part in (card, f"seat {(lead + 1) % 4}", "PLAY", f"void rule {rule}", f"allowed: {hand}"):
+        assert part in message
+
+
+def test_the_duty_to_overtrump() -> None:
+    options: dict[str, object] = {"a.must_trump": True, "a.must_overtrump": True}
+    moves = ("pass", "pass", "pass", "refuse", "declare:H", "AS", "TH")
+    no_spades = " ".join(f"{rank}D" for rank in "KJT9876543")
+    game = opened(
+        "international", options, 6,
+        hands_with(SPADES, "TH AC KC QC JC TC 9C 8C 7C 6C 5C 4C 3C", f"2H AH AD {no_spades}", ""),
+        *moves,
+    )  # fmt: skip
+    message = refused(game, "2H")
+    for part in ("2H", "seat 2", "trump", "allowed: AH"):
+        assert part in message
+
+
+def test_the_duty_to_duck() -> None:
+    game = opened(
+        "turkish_short", {"d.force_penalty": "discard_and_duck"}, 0,
+        hands_with("", "KS", "QS AS 2S", ""), "contract:kiz", "KS",
+    )  # fmt: skip
+    message = refused(game, "2S")
+    for part in ("2S", "seat 2", "PLAY", "duck", "allowed: QS"):
+        assert part in message
+
+
+def test_the_duty_to_play_the_king_under_a_heart_lead() -> None:
+    options: dict[str, object] = {"a.no_king_force": "first_opportunity"}
+    game = opened("international", options, 4, hands_with("AH", "KH 2H", "", ""), "AH")
+    message = refused(game, "2H")
+    for part in ("2H", "seat 1", "PLAY", "follow_king", "allowed: KH"):
+        assert part in message
+
+
+def test_calls_and_choices() -> None:
+    game = new_game("international", seed=1, match=6, episode="deal")
+    game.push("bid:+3")
+    message = refused(game, "bid:+2")
+    for part in ("bid:+2", f"seat {game.actor}", "BID", "bid:-1"):
+        assert part in message
+    assert "match" in refused(game, "match")
+    assert "contract" not in refused(game, "AS")
+    game = new_game("turkish_short", seed=1)
+    game.push("contract:kupa")
+    while game.position == 0:
+        game.push(game.legal_actions[0])
+    for _ in range(3):
+        play(game, random.Random(1), 53)
+    assert game.position == 4 and game.phase == "CHOOSE"
+    message = refused(game, "contract:kupa")
+    for part in ("contract:kupa", f"seat {game.actor}", "CHOOSE", "contract:el"):
+        assert part in message
+
+
+def test_ids_that_do_not_exist_and_a_game_that_is_over() -> None:
+    game = new_game("international", seed=1)
+    for action in (-1, 149, 10**9):
+        assert str(action) in refused(game, action)
+    assert "only a card" in refused(game, "pass")
+    with pytest.raises(ValueError, match="'ZZ'"):
+        game.push("ZZ")
+    over = play(game, random.Random(1))
+    assert "the game is over" in refused(over, "AS")
+
+
+def test_an_id_beyond_64_bits() -> None:
+    assert "2**70" not in refused(new_game("international", seed=1), 2**70)

@@ -1,0 +1,1 @@
+"""Fixed deals, every seat, honest intervals. Imports ``king_env`` and ``agents`` only."""

@@ -1,0 +1,311 @@
+"""A table runner: many games in step, one agent a seat.
+
+Compiled agents are played inside the kernel, batched ones get all their decisions of a step at
+once, plain ones one view at a time. Whoever it is sees views only, and is asked only where there is
+something to decide: moves without alternative are applied for everybody. What an agent draws is a
+function of (agent seed, match, deal, number of the decision).
+
+Axes: M games, K deals of a game, S seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.base import CompiledOpponents
+from king_env.engine import batch, sample
+from king_env.engine.actions import ActionId, ActionNames
+from king_env.engine.layout import NO_TRUMP, NOBODY, PHASES, Games, Tables, allocate
+from king_env.policy import BatchPolicy, Policy, decision_keys
+from king_env.rules.catalogue import Variant
+from king_env.rules.tables import DECISION_NONE, make_tables
+from king_env.view import View, legal_ids
+from train.kernels import next_deals
+
+CHUNK: Final = 4096
+"""Games played in step."""
+
+CONTROL_OTHERS: Final = 0
+"""In ``games.control``: a seat whose agent is not compiled."""
+
+Progress: TypeAlias = Callable[[int], object]
+"""Is told how many games have been finished since it was last told."""
+
+Move: TypeAlias = tuple[int, ActionId]
+"""A seat and what it did."""
+
+
+class AgentActionError(ValueError):
+    """An agent chose an action that is not legal."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came of games.
+
+    Attributes:
+        scores: `[M, K, 4]` int64, points of each deal by seat, settlements included.
+        contract: `[M, K]` int64, contract played, or -1.
+        trump: `[M, K]` int64, suit, or 4 for none, or -1.
+        declarer: `[M, K]` int64, who declared or took the deal unplayed; 4 in fixed deals.
+        unplayed: `[M, K]` bool, the deal was taken unplayed.
+        position: `[M, K]` int64, deal of the schedule.
+        actions: by game and deal, the (seat, action id) of the deal; only where asked for.
+    """
+
+    scores: npt.NDArray[np.int64]
+    contract: npt.NDArray[np.int64]
+    trump: npt.NDArray[np.int64]
+    declarer: npt.NDArray[np.int64]
+    unplayed: npt.NDArray[np.bool_]
+    position: npt.NDArray[np.int64]
+    actions: list[list[list[Move]]] = field(default_factory=list)
+
+    @classmethod
+    def empty(cls, num_games: int, num_deals: int) -> Results:
+        """Returns results to be filled."""
+        shape = (num_games, num_deals)
+        return cls(
+            np.zeros((*shape, 4), np.int64),
+            np.full(shape, -1, np.int64),
+            np.full(shape, -1, np.int64),
+            np.full(shape, NOBODY, np.int64),
+            np.zeros(shape, np.bool_),
+            np.zeros(shape, np.int64),
+        )
+
+
+def num_legal(games: Games, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Returns the number of legal actions in each game of ``rows``."""
+    legal = games.deal.legal[rows]
+    return np.bitwise_count(legal).sum(axis=1, dtype=np.int64)  # type: ignore[no-any-return]
+
+
+def ask_one(agent: Policy, view: View, key: np.uint64) -> ActionId:
+    """Returns what an agent does in one game; the key is its only source of chance."""
+    if isinstance(agent, BatchPolicy):
+        keys = np.array([key], dtype=np.uint64)
+        return int(agent.act_batch(view.record, view.tables, keys)[0])
+    return int(agent.act(view, np.random.Generator(np.random.PCG64(int(key)))))
+
+
+class TableRunner:
+    """Plays games of one variant between agents.
+
+    Args:
+        variant: the rules.
+        agents: the agents that ``play`` seats.
+        agent_seed: seed of what agents draw, 0 .. 2**64 - 1.
+        record: keep the actions of every game.
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        agents: Sequence[Policy],
+        *,
+        agent_seed: int = 0,
+        record: bool = False,
+    ) -> None:
+        self.variant = variant
+        self.agents = tuple(agents)
+        self.tables: Tables = make_tables([variant.spec])
+        self.num_deals = len(variant.spec.deals)
+        self._agent_seed: Any = np.uint64(agent_seed)
+        ids = [int(getattr(agent, "policy_id", 0)) for agent in self.agents]
+        batched = [isinstance(agent, BatchPolicy) for agent in self.agents]
+        # Only a plain agent's view carries the actions so far; recording them takes single steps.
+        self._with_history = record or not all(batched)
+        self._record = record
+        self._control = np.array([0 if self._with_history else i for i in ids], dtype=np.uint8)
+        self._batched = batched
+        self._compiled: CompiledOpponents | None = None
+        if self._control.any():
+            self._compiled = CompiledOpponents(agent_seed, skip_forced=True)
+
+    def play(
+        self,
+        numbers: npt.NDArray[np.int64],
+        seating: npt.NDArray[np.int64],
+        *,
+        seed: int,
+        whole_match: bool = False,
+        start: str = "decision",
+        progress: Progress | None = None,
+    ) -> Results:
+        """Plays games to their end.
+
+        Args:
+            numbers: `[M]`, the deal of the suite, or the match, that each game plays.
+            seating: `[M, 4]`, index of the agent in each seat.
+            seed: seed of the deals, 0 .. 2**64 - 1.
+            whole_match: play matches; else deals.
+            start: ``"decision"``, or ``"play"`` for deals that start at PLAY.
+            progress: is told of finished games.
+
+        Raises:
+            AgentActionError: if an agent chooses an action that is not legal.
+        """
+        if start not in ("decision", "play"):
+            raise ValueError(f"start: found {start!r}; allowed: decision, play")
+        if whole_match and start == "play":
+            raise ValueError("start: 'play' goes with deals only; a match starts at its decisions")
+        results = Results.empty(len(numbers), self.num_deals if whole_match else 1)
+        for first in range(0, len(numbers), CHUNK):
+            part = slice(first, min(first + CHUNK, len(numbers)))
+            games = allocate(part.stop - first)
+            rows = np.arange(len(games), dtype=np.int64)
+            skip = np.full(len(games), start == "play", dtype=np.uint8)
+            own = np.ascontiguousarray(numbers[part], dtype=np.int64)
+            seats = np.ascontiguousarray(seating[part], dtype=np.int64)
+            games.control[:] = self._control[seats]
+            batch.begin_episodes(
+                games, self.tables, rows, np.uint64(seed), own, int(whole_match), skip, 0
+            )
+            for k in range(results.scores.shape[1]):
+                if k:
+                    next_deals(games, self.tables, rows)
+                # Every deal is an episode of its own, to see how it went; views do not show it.
+                games.end[:] = games.position + 1
+                before = games.totals.astype(np.int64)
+                history = self._play_deal(games, seats)
+                _read_deal(games, before, results, part, k)
+                if self._record and k == 0:
+                    results.actions.extend([actions] for actions in history)
+                elif self._record:
+                    for game, actions in enumerate(history):
+                        results.actions[first + game].append(actions)
+            if progress is not None:
+                progress(len(games))
+        return results
+
+    def _play_deal(self, games: Games, seats: npt.NDArray[np.int64]) -> list[list[Move]]:
+        """Plays all games until they are over; returns their actions where they are kept."""
+        buffer = np.zeros(len(games), dtype=np.int64)
+        views = allocate(len(games))
+        history: list[list[Move]] = [[] for _ in range(len(games))] if self._with_history else []
+        while True:
+            if self._compiled is not None:
+                self._compiled.advance(games, self.tables, 0, len(games))
+            rows = buffer[: batch.rows_in_play(games, buffer)].copy()
+            if not rows.size:
+                return history
+            actor = games.deal.actor[rows].astype(np.int64)
+            actions = np.zeros(len(rows), dtype=np.int64)
+            forced = num_legal(games, rows) == 1
+            for only in np.flatnonzero(forced):
+                actions[only] = legal_ids(games.deal.legal[rows[only]])[0]
+            who = np.where(forced, -1, seats[rows, actor])
+            for index, agent in enumerate(self.agents):
+                mine = np.flatnonzero(who == index)
+                if mine.size:
+                    actions[mine] = self._ask(agent, index, games, rows[mine], views, history)
+            self._check(games, rows, actions, who)
+            if self._with_history:
+                for row, game in enumerate(rows):
+                    history[game].append((int(actor[row]), int(actions[row])))
+            batch.step_rows(games, self.tables, rows, actions, int(not self._with_history))
+
+    def _ask(
+        self,
+        agent: Policy,
+        index: int,
+        games: Games,
+        rows: npt.NDArray[np.int64],
+        views: Games,
+        history: list[list[Move]],
+    ) -> npt.NDArray[np.int64]:
+        """Returns an agent's actions for the seats to act of the games in ``rows``."""
+        actions = np.zeros(len(rows), dtype=np.int64)
+        keys = np.zeros(len(rows), dtype=np.uint64)
+        decision_keys(games, rows, self._agent_seed, keys)
+        if self._batched[index]:
+            sample.hide_actors(games, self.tables, rows, views)
+            chosen: Any = agent.act_batch(views[: len(rows)], self.tables, keys)  # type: ignore[attr-defined]
+            chosen = np.asarray(chosen)
+            if chosen.shape != rows.shape:
+                raise AgentActionError(
+                    f"agent {agent.name!r}: act_batch returned shape {chosen.shape}; "
+                    f"expected {rows.shape}"
+                )
+            if chosen.dtype.kind not in "iu":
+                raise AgentActionError(
+                    f"agent {agent.name!r}: act_batch returned {chosen.dtype}; expected integers"
+                )
+            actions[:] = chosen
+            return actions
+        for row, game in enumerate(rows):
+            seat = int(games.deal.actor[game])
+            view = View(self.variant, games, self.tables, int(game), seat, history[game])
+            actions[row] = ask_one(agent, view, keys[row])
+        return actions
+
+    def _check(
+        self,
+        games: Games,
+        rows: npt.NDArray[np.int64],
+        actions: npt.NDArray[np.int64],
+        who: npt.NDArray[np.int64],
+    ) -> None:
+        """Raises where an action is not legal."""
+        wrong = batch.first_illegal(games.deal.legal[rows], actions)
+        if wrong < 0:
+            return
+        deal = games.deal[rows[wrong]]
+        action = int(actions[wrong])
+        names = ActionNames(self.variant.spec)
+        try:
+            text = names.format(action) if action >= 0 else str(action)
+        except IndexError:
+            text = str(action)
+        legal = ", ".join(names.format(i) for i in legal_ids(deal.legal))
+        raise AgentActionError(
+            f"agent {self.agents[who[wrong]].name!r}: action {text} is not legal for seat "
+            f"{int(deal.actor)} in phase {PHASES[int(deal.phase)]}; legal: {legal}"
+        )
+
+
+def _read_deal(
+    games: Games, before: npt.NDArray[np.int64], results: Results, part: slice, k: int
+) -> None:
+    """Writes what came of deal ``k`` of the games of a chunk."""
+    deal = games.deal
+    results.scores[part, k] = games.totals - before
+    results.contract[part, k] = deal.contract
+    results.trump[part, k] = deal.trump
+    results.unplayed[part, k] = deal.unplayed != 0
+    results.declarer[part, k] = np.where(deal.unplayed != 0, deal.chooser, deal.declarer)
+    results.position[part, k] = games.position
+
+
+def label(variant: Variant, contract: int, trump: int, unplayed: bool = False) -> str:
+    """Returns the name of what was drawn or declared in a deal.
+
+    A contract's id; ``no_trump`` for a trump contract without trump; ``unplayed``.
+    """
+    if unplayed:
+        return "unplayed"
+    if contract < 0:
+        return "unknown"
+    found = variant.spec.contract[contract]
+    if found.trump == "declared" and trump == NO_TRUMP:
+        return "no_trump"
+    return found.id
+
+
+def stratum_of_position(variant: Variant, position: int) -> str:
+    """Returns the stratum that the schedule fixes for a deal: its contract, or how it is found."""
+    deal = variant.spec.deals[position]
+    if deal.decision == "none":
+        return deal.contract
+    return "choice" if deal.decision == "choose" else deal.decision
+
+
+def is_decided(tables: Tables, position: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Tells which deals of the schedule have their contract found by the players."""
+    return tables[0].deal_decision[position] != DECISION_NONE  # type: ignore[no-any-return]
