@@ -1,0 +1,11 @@
+"""Names and numbers of the compiled policies, apart from the kernels: a name is checked quickly."""
+
+from __future__ import annotations
+
+from typing import Final
+
+RANDOM: Final = 1
+GREEDY: Final = 2
+RULE: Final = 3
+POLICY_IDS: Final = {"random": RANDOM, "greedy": GREEDY, "rule": RULE}
+"""What ``games.control`` holds for a seat that a policy plays; 0 is the caller."""

@@ -1,0 +1,1 @@
+"""Networks that play: features, compiled inference without torch, and the module they learn in."""

@@ -1,0 +1,158 @@
+"""The network in torch, for learning: two hidden layers, a policy head and a value head.
+
+Axes: N samples, W words, K numbers, C columns, H width, A actions. Matrices are ``[in, out]``, as
+in the checkpoint, so that weights travel as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from agents.neural import kernels
+from agents.neural.weights import Weights, column_map, tensor_shapes
+from king_env.engine import observe
+from king_env.engine.actions import NUM_ACTIONS
+
+Words = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int16]
+
+
+class _SparseFirstLayer(torch.autograd.Function):
+    """The first layer over packed observations, in compiled code both ways."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weight: Tensor, bias: Tensor, words: Words, numbers: Numbers, column_of: Any
+    ) -> Tensor:
+        out = torch.empty((len(words), bias.shape[0]), dtype=torch.float32)
+        kernels.first_layer(
+            words,
+            numbers,
+            column_of,
+            weight.detach().numpy(),
+            bias.detach().numpy(),
+            out.numpy(),
+        )
+        ctx.packed = (words, numbers, column_of, weight.shape)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad_out: Tensor) -> Any:
+        words, numbers, column_of, shape = ctx.packed
+        grad_weight = torch.zeros(shape, dtype=torch.float32)
+        kernels.first_layer_gradient(
+            words, numbers, column_of, grad_out.contiguous().numpy(), grad_weight.numpy()
+        )
+        return grad_weight, grad_out.sum(0), None, None, None
+
+
+class ActorCritic(nn.Module):
+    """Policy and value of a position.
+
+    Args:
+        columns: `[C]` int64, the features in use.
+        width: H.
+        seed: of the initial weights.
+    """
+
+    def __init__(self, columns: npt.NDArray[np.int64], width: int, seed: int = 0) -> None:
+        super().__init__()
+        self.columns = columns
+        self.column_of = column_map(columns)
+        generator = torch.Generator().manual_seed(seed % 2**63)
+        # About a tenth of the inputs of the first layer is on, so its scale follows that.
+        scales = {
+            "first.weight": math.sqrt(2.0 / max(1.0, 0.1 * len(columns))),
+            "second.weight": math.sqrt(2.0 / width),
+            "policy.weight": 0.01 / math.sqrt(width),
+            "value.weight": 0.1 / math.sqrt(width),
+        }
+        for name, shape in tensor_shapes(len(columns), width).items():
+            scale = scales.get(name, 0.0)
+            start = torch.randn(shape, generator=generator) * scale
+            self.register_parameter(name.replace(".", "_"), nn.Parameter(start))
+        self.first_weight: nn.Parameter
+        self.first_bias: nn.Parameter
+        self.second_weight: nn.Parameter
+        self.second_bias: nn.Parameter
+        self.policy_weight: nn.Parameter
+        self.policy_bias: nn.Parameter
+        self.value_weight: nn.Parameter
+        self.value_bias: nn.Parameter
+
+    def forward(self, words: Words, numbers: Numbers) -> tuple[Tensor, Tensor]:
+        """Returns the logits and values of packed observations.
+
+        Args:
+            words: `[N, W]` uint64 bits, suits in canonical order.
+            numbers: `[N, K]` int16.
+
+        Returns:
+            logits_NA, illegal actions included, and values_N in point scales.
+        """
+        if self.first_weight.device.type == "cpu":
+            first_NH = _SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
+                self.first_weight, self.first_bias, words, numbers, self.column_of
+            )
+        else:
+            first_NH = self.dense_input(words, numbers) @ self.first_weight + self.first_bias
+        hidden_NH = torch.relu(first_NH)
+        hidden_NH = torch.relu(torch.addmm(self.second_bias, hidden_NH, self.second_weight))
+        logits_NA = torch.addmm(self.policy_bias, hidden_NH, self.policy_weight)
+        values_N = torch.addmm(self.value_bias, hidden_NH, self.value_weight)[:, 0]
+        return logits_NA, values_N
+
+    def dense_input(self, words: Words, numbers: Numbers) -> Tensor:
+        """Returns `[N, C]` float32: the columns in use, as another device multiplies them."""
+        bits = observe.unpack_bits(words, observe.NUM_BITS).astype(np.float32)
+        values = np.clip(
+            numbers / observe.NUMBER_SCALES, -observe.NUMBER_BOUND, observe.NUMBER_BOUND
+        ).astype(np.float32)
+        features = np.concatenate([bits, values], axis=1)[:, self.columns]
+        return torch.from_numpy(features).to(self.first_weight.device)
+
+    def tensors(self) -> dict[str, npt.NDArray[np.float32]]:
+        """Returns a copy of the weights by their names in a checkpoint."""
+        return {
+            name.replace("_", ".", 1): np.ascontiguousarray(value.detach().cpu().numpy()).copy()
+            for name, value in self.named_parameters()
+        }
+
+    def load(self, weights: Weights) -> None:
+        """Takes over the weights of a checkpoint; features it did not use start at 0.
+
+        Raises:
+            ValueError: if the widths differ, or it uses features that this network does not.
+        """
+        own = self.first_bias.shape[0]
+        if weights.width != own:
+            raise ValueError(f"width: found {weights.width}; allowed: {own}")
+        places = self.column_of[weights.columns]
+        if (places < 0).any():
+            raise ValueError("columns: the checkpoint uses features that this network does not")
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                tensor = torch.from_numpy(weights.tensors[name.replace("_", ".", 1)])
+                if name == "first_weight":
+                    parameter.zero_()
+                    parameter[torch.from_numpy(places.astype(np.int64))] = tensor
+                else:
+                    parameter.copy_(tensor)
+
+
+def masked_log_softmax(logits_NA: Tensor, legal_NA: Tensor) -> Tensor:
+    """Returns log-probabilities `[N, A]` over legal actions; illegal ones get about -1e9."""
+    return torch.log_softmax(logits_NA.masked_fill(~legal_NA, kernels.ILLEGAL_LOGIT), dim=-1)
+
+
+def legal_tensor(mask: npt.NDArray[np.uint64]) -> Tensor:
+    """Returns `[N, A]` bool of packed legal actions `[N, 3]`."""
+    out = np.empty((len(mask), NUM_ACTIONS), dtype=np.bool_)
+    kernels.expand_mask(mask, out)
+    return torch.from_numpy(out)

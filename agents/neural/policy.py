@@ -1,0 +1,138 @@
+"""A trained network as an agent, without torch: ``load_policy("runs/first").act(view, rng)``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.neural import features, kernels
+from agents.neural.weights import CheckpointError, Weights, load_weights
+from king_env.engine import observe
+from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, ActionId
+from king_env.engine.layout import Games, Tables
+from king_env.policy import View
+
+__all__ = ["CheckpointError", "NeuralPolicy", "load_policy"]
+
+
+def load_policy(path: str | Path, sample: bool = False) -> NeuralPolicy:
+    """Returns the agent of a checkpoint.
+
+    Args:
+        path: a run folder (its newest checkpoint), a folder of checkpoints, or a file.
+        sample: draw actions from the policy instead of taking the most likely one.
+
+    Raises:
+        CheckpointError: if the checkpoint is missing, broken or foreign.
+    """
+    return NeuralPolicy(load_weights(path), sample, name=f"checkpoint:{path}")
+
+
+class NeuralPolicy:
+    """A network as an agent; greedy ties go to the lowest action.
+
+    Args:
+        weights: the network.
+        sample: draw actions from the policy instead of taking the most likely one.
+        name: the name in tables.
+    """
+
+    def __init__(self, weights: Weights, sample: bool = False, name: str = "net") -> None:
+        self.name = name
+        self.sample = sample
+        self.weights = weights
+        self._canonical = int(weights.canonical)
+        self._column_of = weights.column_of()
+        tensors = weights.tensors
+        self._first = (tensors["first.weight"], tensors["first.bias"])
+        self._second = (tensors["second.weight"], tensors["second.bias"])
+        self._policy = (tensors["policy.weight"], tensors["policy.bias"])
+        self._value = (tensors["value.weight"], tensors["value.bias"])
+        self._words = np.zeros((1, observe.NUM_WORDS), dtype=np.uint64)
+        self._numbers = np.zeros((1, observe.NUM_NUMBERS), dtype=np.int16)
+        self._mask = np.zeros((1, NUM_MASK_WORDS), dtype=np.uint64)
+        self._hidden = np.zeros((2, weights.width), dtype=np.float32)
+        self._logits = np.zeros((1, NUM_ACTIONS), dtype=np.float32)
+
+    def act(self, view: View, rng: np.random.Generator) -> ActionId:
+        """Returns a legal action for the seat of the view, which is to act."""
+        key = rng.integers(0, 2**64, dtype=np.uint64) if self.sample else np.uint64(0)
+        return self.act_game(view.record, view.tables, 0, view.seat, key)
+
+    def act_game(
+        self, games: Games, tables: Tables, index: int, seat: int, key: np.uint64
+    ) -> ActionId:
+        """Returns a legal action for ``seat`` of ``games[index]``, which is to act.
+
+        The network reads what the seat may know and nothing else.
+        """
+        return kernels.act_one(
+            games,
+            tables,
+            index,
+            seat,
+            self._canonical,
+            self._column_of,
+            *self._first,
+            *self._second,
+            *self._policy,
+            key,  # type: ignore[arg-type]  # a kernel takes numpy integers too
+            int(self.sample),
+            self._words,
+            self._numbers,
+            self._mask,
+            self._hidden,
+            self._logits,
+        )
+
+    def act_batch(
+        self, views: Games, tables: Tables, keys: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """Returns a legal action for the seat to act of each of `[M]` views."""
+        rows = np.arange(len(views), dtype=np.int64)
+        words, numbers, mask, orders = self.look(views, tables, rows)
+        logits, _ = self.forward(words, numbers)
+        chosen = np.empty(len(rows), dtype=np.int64)
+        log_probs = np.empty(len(rows), dtype=np.float32)
+        kernels.choose(logits, mask, keys, int(self.sample), chosen, log_probs)
+        actions = np.empty(len(rows), dtype=np.int64)
+        features.to_real(views, tables, rows, orders, chosen, actions)
+        return actions
+
+    def look(
+        self, games: Games, tables: Tables, rows: npt.NDArray[np.int64]
+    ) -> tuple[
+        npt.NDArray[np.uint64],
+        npt.NDArray[np.int16],
+        npt.NDArray[np.uint64],
+        npt.NDArray[np.uint8],
+    ]:
+        """Returns what the network sees of the seats to act in ``rows``.
+
+        Returns:
+            words `[M, W]`, numbers `[M, K]`, legal actions `[M, 3]` and the order of suits `[M]`.
+        """
+        count = len(rows)
+        words = np.empty((count, observe.NUM_WORDS), dtype=np.uint64)
+        numbers = np.empty((count, observe.NUM_NUMBERS), dtype=np.int16)
+        mask = np.empty((count, NUM_MASK_WORDS), dtype=np.uint64)
+        orders = np.empty(count, dtype=np.uint8)
+        observe.observe_actors(games, tables, rows, words, numbers, mask)
+        features.relabel(games, tables, rows, self._canonical, words, numbers, mask, orders)
+        return words, numbers, mask, orders
+
+    def forward(
+        self, words: npt.NDArray[np.uint64], numbers: npt.NDArray[np.int16]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Returns logits `[M, A]` and values `[M]`, in point scales, for what ``look`` gave."""
+        hidden = np.empty((len(words), self.weights.width), dtype=np.float32)
+        kernels.first_layer(words, numbers, self._column_of, *self._first, hidden)
+        np.maximum(hidden, 0, out=hidden)
+        hidden = hidden @ self._second[0] + self._second[1]
+        np.maximum(hidden, 0, out=hidden)
+        logits: Any = hidden @ self._policy[0] + self._policy[1]
+        values: Any = hidden @ self._value[0] + self._value[1]
+        return logits, values[:, 0]

@@ -1,0 +1,233 @@
+"""Agents by name: ``NAME[:N][,key=value...]``, a checkpoint, a run folder, or ``module:Class``.
+
+Other distributions add names through the entry-point group ``king_env.agents``: an entry point
+called ``NAME`` loads a class or function that makes the agent. It is called with ``seed`` if it
+takes one, with ``number`` (the N) and with the ``key=value`` pairs, whose values are text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from agents.ids import POLICY_IDS
+from king_env.schema import suggest
+
+if TYPE_CHECKING:  # what makes an agent is imported when one is made: a wrong name is told at once
+    from king_env.policy import Policy
+
+ENTRY_POINT_GROUP: Final = "king_env.agents"
+
+FORMS: Final = "checkpoint:PATH, a run folder, a checkpoint file, module:Class"
+
+_MODULE_CLASS: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+class AgentError(ValueError):
+    """A name that makes no agent."""
+
+
+@dataclass(frozen=True)
+class AgentName:
+    """A name taken apart.
+
+    Attributes:
+        text: the whole name as given.
+        name: what stands before ``:`` and ``,``; for a path or a class, all of that.
+        argument: what stands after the first ``:``, or "".
+        options: the ``key=value`` pairs.
+    """
+
+    text: str
+    name: str
+    argument: str
+    options: dict[str, str]
+
+
+def parse_name(text: str) -> AgentName:
+    """Takes a name apart.
+
+    Raises:
+        AgentError: if a part after a comma is not ``key=value``, or a key comes twice.
+    """
+    head, *rest = text.strip().split(",")
+    options: dict[str, str] = {}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise AgentError(f"agent {text!r}: {part!r} is not of the form key=value")
+        if key.strip() in options:
+            raise AgentError(f"agent {text!r}: key {key.strip()!r} is given twice")
+        options[key.strip()] = value.strip()
+    name, _, argument = head.partition(":")
+    if not name:
+        raise AgentError(f"agent {text!r}: no name; {suggest('', agent_names())}, {FORMS}")
+    return AgentName(text, name, argument, options)
+
+
+def _foreign_entry_points() -> dict[str, EntryPoint]:
+    """Returns the entry points of other distributions by name."""
+    found = entry_points(group=ENTRY_POINT_GROUP)
+    return {entry.name: entry for entry in found if not entry.value.startswith("agents.")}
+
+
+def agent_names() -> list[str]:
+    """Returns the names that need no path: ours, then those of other distributions."""
+    return [*POLICY_IDS, *sorted(set(_foreign_entry_points()) - set(POLICY_IDS))]
+
+
+def policy_id(name: str) -> int | None:
+    """Returns the id of a compiled policy, or None where the agent is not a compiled one."""
+    return POLICY_IDS.get(name)
+
+
+def make_agent(name: str, *, seed: int = 0) -> Policy:
+    """Returns the agent called ``name``.
+
+    Args:
+        name: ``random``, ``greedy``, ``rule``; ``checkpoint:PATH``, a run folder or a checkpoint
+            file (with ``,sample=1`` it draws from its distribution); ``module:Class``; or a name of
+            another distribution.
+        seed: for agents that draw by themselves.
+
+    Raises:
+        AgentError: if there is no such agent, naming what is allowed.
+    """
+    parsed = parse_name(name)
+    if parsed.name in POLICY_IDS:
+        _refuse_argument(parsed)
+        _check_keys(parsed, ())
+        from agents.base import CompiledAgent
+
+        return CompiledAgent(parsed.name, POLICY_IDS[parsed.name], seed)
+    if parsed.name == "checkpoint":
+        if not parsed.argument:
+            raise AgentError(f"agent {name!r}: expected checkpoint:PATH, found no path")
+        return _load_checkpoint(parsed, parsed.argument)
+    foreign = _foreign_entry_points()
+    if parsed.name in foreign:
+        return _make_foreign(parsed, foreign[parsed.name], seed)
+    head = name.strip().split(",")[0]
+    if os.path.exists(head):
+        return _load_checkpoint(parsed, head)
+    if _MODULE_CLASS.fullmatch(head):
+        agent = _make_class(parsed, seed)
+        if agent is not None:
+            return agent
+    allowed = f"{suggest(parsed.name, agent_names())}, {FORMS}"
+    raise AgentError(f"agent {name!r}: no such agent; {allowed}")
+
+
+def _refuse_argument(parsed: AgentName) -> None:
+    if parsed.argument or ":" in parsed.text.split(",")[0]:
+        raise AgentError(
+            f"agent {parsed.text!r}: {parsed.name} takes nothing after a colon; "
+            f"allowed: {parsed.name}"
+        )
+
+
+def _check_keys(parsed: AgentName, allowed: tuple[str, ...]) -> None:
+    for key in parsed.options:
+        if key not in allowed:
+            options = suggest(key, allowed) if allowed else "it has none"
+            raise AgentError(f"agent {parsed.text!r}: unknown key {key!r}; {options}")
+
+
+def _load_checkpoint(parsed: AgentName, path: str) -> Policy:
+    """Returns the network of a checkpoint; its module is imported only here."""
+    _check_keys(parsed, ("sample",))
+    sample = parsed.options.get("sample", "0")
+    if sample not in ("0", "1"):
+        raise AgentError(f"agent {parsed.text!r}: sample: found {sample!r}; allowed: 0, 1")
+    if not os.path.exists(path):
+        raise AgentError(
+            f"agent {parsed.text!r}: {path}: no such file or folder; expected a run folder or a "
+            "checkpoint file"
+        )
+    try:
+        module: Any = importlib.import_module("agents.neural.policy")
+    except ModuleNotFoundError as error:
+        raise AgentError(
+            f"agent {parsed.text!r}: networks cannot be loaded here: {error}"
+        ) from error
+    return cast("Policy", module.load_policy(path, sample=sample == "1"))
+
+
+def _make_foreign(parsed: AgentName, entry: EntryPoint, seed: int) -> Policy:
+    try:
+        factory = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise AgentError(
+            f"agent {parsed.text!r}: entry point {entry.value} cannot be loaded: {error}"
+        ) from error
+    given: dict[str, Any] = dict(parsed.options)
+    if parsed.argument:
+        if not parsed.argument.isdecimal():
+            raise AgentError(
+                f"agent {parsed.text!r}: found {parsed.argument!r} after the colon; "
+                "allowed: a whole number"
+            )
+        given["number"] = int(parsed.argument)
+    return _call(parsed, factory, given, seed)
+
+
+def _make_class(parsed: AgentName, seed: int) -> Policy | None:
+    """Returns an instance of ``module:Class``; None where there is no such module."""
+    try:
+        module = importlib.import_module(parsed.name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and parsed.name.split(".")[0] == error.name:
+            return None
+        raise AgentError(
+            f"agent {parsed.text!r}: module {parsed.name!r} cannot be imported: {error}"
+        ) from error
+    except ImportError as error:
+        raise AgentError(
+            f"agent {parsed.text!r}: module {parsed.name!r} cannot be imported: {error}"
+        ) from error
+    factory = getattr(module, parsed.argument, None)
+    if factory is None:
+        public = [key for key in vars(module) if not key.startswith("_")]
+        raise AgentError(
+            f"agent {parsed.text!r}: module {parsed.name!r} has no {parsed.argument!r}; "
+            f"{suggest(parsed.argument, public)}"
+        )
+    return _call(parsed, factory, dict(parsed.options), seed)
+
+
+def _call(parsed: AgentName, factory: Any, given: dict[str, Any], seed: int) -> Policy:
+    """Calls a class or function with what it takes of what is given."""
+    if not callable(factory):
+        raise AgentError(f"agent {parsed.text!r}: expected a class or function, found {factory!r}")
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # some built-in functions have none
+        signature = inspect.Signature()
+    parameters = signature.parameters
+    takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    for key in given:
+        if key not in parameters and not takes_any:
+            what = "number after the colon" if key == "number" else f"key {key!r}"
+            allowed = [p for p in parameters if p != "seed"]
+            hint = suggest(key, allowed) if allowed else "it has none"
+            raise AgentError(f"agent {parsed.text!r}: unknown {what}; {hint}")
+    if "seed" in parameters or takes_any:
+        given["seed"] = seed
+    try:
+        signature.bind(**given)
+    except TypeError as error:
+        raise AgentError(f"agent {parsed.text!r}: {error}") from None
+    agent = factory(**given)
+    if not (
+        callable(getattr(agent, "act", None)) and isinstance(getattr(agent, "name", None), str)
+    ):
+        raise AgentError(
+            f"agent {parsed.text!r}: {parsed.argument or parsed.name} is no agent; "
+            "expected a name and act(view, rng)"
+        )
+    return cast("Policy", agent)

@@ -1,1 +1,0 @@
-"""Adapters to other frameworks: one file a framework, imported when it is asked for."""
