@@ -133,6 +133,7 @@ def step_all(
     rewards: Any,
     done: Any,
     rows_out: Any,
+    seats: Any,
     bits: Any,
     values: Any,
     mask: Any,
@@ -157,6 +158,7 @@ def step_all(
         rewards: `[N, 4]` int32, out.
         done: `[N]` bool, out.
         rows_out: `[N]` int64, out: games in play after the step.
+        seats: `[N]` int64, out: the seat to act in each.
         bits: `[N, W]` uint64, out.
         values: `[N, K]` int16, out.
         mask: `[N, 3]` uint64, out.
@@ -189,6 +191,7 @@ def step_all(
         for word in range(NUM_MASK_WORDS):
             mask[count, word] = g.deal.legal[word]
         rows_out[count] = i
+        seats[count] = g.deal.actor
         count += 1
     return count
 

@@ -123,6 +123,7 @@ class BatchEnv:
         self._skip = np.full(num_envs, start == "play", dtype=np.uint8)
         self._numbers = np.arange(num_envs, dtype=np.int64)
         self._rows = np.zeros(num_envs, dtype=np.int64)
+        self._seats = np.zeros(num_envs, dtype=np.int64)
         self._spare = np.zeros(num_envs, dtype=np.int64)
         self._pending = np.zeros(num_envs, dtype=np.bool_)
         self._bits = np.zeros((num_envs, observe.NUM_WORDS), dtype=np.uint64)
@@ -232,6 +233,7 @@ class BatchEnv:
             self._reward,
             self._done,
             self._rows,
+            self._seats,
             self._bits,
             self._values,
             self._mask,
@@ -275,6 +277,7 @@ class BatchEnv:
             self._values[:count],
             self._mask[:count],
         )
+        self._seats[:count] = self.games.deal.actor[self._rows[:count]]
         return self._show(count)
 
     def _show(self, count: int) -> BatchStep:
@@ -289,7 +292,7 @@ class BatchEnv:
             mask = self._expanded_mask[:count].view(np.int8)[:, :NUM_ACTIONS]
         self._step = BatchStep(
             rows,
-            self.games.deal.actor[rows].astype(np.int64),
+            self._seats[:count],
             bits,
             self._values[:count],
             mask,
