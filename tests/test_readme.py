@@ -1,0 +1,17 @@
+"""The README's Python examples run, one after the other, as a reader would paste them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_examples_run() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 4
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), names)

@@ -1,0 +1,1 @@
+"""Training: rollouts, cloning, PPO, checkpoints and metrics; evaluation beside it."""

@@ -1,0 +1,598 @@
+"""A training run, assembled: clone the rule-based agent, then PPO in self-play.
+
+The future of a run depends on its config, its budget, the weights, the optimizer and the counts in
+``Progress``, and on nothing else: a run that goes on after a stop ends as if it had not stopped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from agents.neural import kernels
+from agents.neural.network import ActorCritic
+from agents.neural.weights import LATEST, CheckpointError, find_checkpoint, load_weights
+from king_env.rules.catalogue import Variant, load_variant
+from train import checkpoint as saving
+from train.advantage import gae
+from train.checkpoint import Progress, RunError
+from train.clone import clone_update, passes_gate
+from train.config import TrainConfig, check_config, load_config, to_toml
+from train.metrics import MetricsFile, Sums, plot_curve
+from train.ppo import ppo_update
+from train.progress import Reporter
+from train.rollout import (
+    DECISIONS_PER_DEAL,
+    GAMES_PER_WORKER,
+    WORKERS,
+    Decisions,
+    Strata,
+    columns_in_use,
+    derived_seed,
+    draw_deals,
+    play,
+)
+from train.workers import Channel, workers
+
+Evaluate: TypeAlias = Callable[[Path], Mapping[str, float]]
+"""Takes a checkpoint and returns figures by name, such as ``rule``, ``rule/low``, ``rule/high``."""
+
+CLONE_CHUNK: Final = 65_536
+"""Decisions of an iteration of cloning."""
+MEASURED: Final = 3
+"""Iterations at the start of a phase that run at the schedules' start; all but the first of them
+measure the speed."""
+CLONE_TIME: Final = 0.45
+"""Part of the time that cloning may take where the budget is given in minutes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """Decisions to learn from.
+
+    Attributes:
+        clone: of the rule-based agent.
+        most: of the rule-based agent while the gate is not passed.
+        total: own ones.
+    """
+
+    clone: int
+    most: int
+    total: int
+
+
+def run_training(
+    config: TrainConfig,
+    out: Path,
+    *,
+    minutes: float | None = None,
+    seed: int | None = None,
+    resume: Path | None = None,
+    init: Path | None = None,
+    evaluate: Evaluate | None = None,
+    progress: bool = True,
+) -> Path:
+    """Trains and returns the run folder.
+
+    Args:
+        config: the run; with ``resume`` the run folder's own config stands instead.
+        out: the run folder to make; with ``resume`` it is not used.
+        minutes: turn the budget into what can be learned in about this time on this machine. It
+            is done once, from the speed of the first iterations, and written to ``budget.json``.
+        seed: replaces the config's seed.
+        resume: a run folder to go on with from its newest checkpoint.
+        init: a checkpoint or run folder whose weights to start from; cloning is left out.
+        evaluate: called now and then with a checkpoint; its figures are logged.
+        progress: show how it goes.
+
+    Ctrl-C saves a checkpoint and returns.
+
+    Raises:
+        RunError: if the run cannot start or go on.
+        CheckpointError: if ``resume`` or ``init`` names no usable checkpoint.
+        ConfigError: if the config contradicts itself.
+    """
+    if resume is not None:
+        for name, value in (("minutes", minutes), ("seed", seed), ("init", init)):
+            if value is not None:
+                raise RunError(f"{name}: not with resume; the run's own budget and seed stand")
+        run = resume
+        if not (run / LATEST).is_file():
+            raise CheckpointError(f"checkpoint {run}: no run to go on with; expected {LATEST}")
+        config = load_config(run / "config.toml")
+    else:
+        run = out
+        if seed is not None:
+            config = dataclasses.replace(config, seed=seed)
+        _prepare_folder(run)
+    check_config(config, "config")
+    if config.workers > WORKERS:
+        raise RunError(f"workers: found {config.workers}; allowed: 1 to {WORKERS}")
+    variants = [load_variant(name, config.options) for name in config.variants]
+    started = load_weights(init) if init is not None else None
+    if started is not None:
+        config = dataclasses.replace(
+            config,
+            network=dataclasses.replace(
+                config.network, width=started.width, canonical_suits=started.canonical
+            ),
+        )
+    if resume is not None:
+        columns = load_weights(run).columns
+    else:
+        columns = columns_in_use(variants, config.draw, config.network.canonical_suits)
+        if started is not None:
+            columns = np.union1d(columns, started.columns)
+        saving.replace_file(run / "config.toml", to_toml(config).encode())
+    reporter = Reporter(run, progress)
+    _compile(config, run, columns)
+    learner_args = (config, run, columns, init, resume is not None)
+    with workers(config.workers, _follow, learner_args) as channel, reporter:
+        learner = _Learner(channel, *learner_args)
+        leader = _Leader(learner, minutes, evaluate, reporter)
+        try:
+            leader.run()
+        except RuntimeError as error:
+            if channel.size == 1:
+                raise
+            reason = str(error).splitlines()[0]
+            raise RunError(
+                f"a worker process has ended ({reason}); go on with --resume {run}"
+            ) from None
+    return run
+
+
+def _prepare_folder(run: Path) -> None:
+    """Makes a run folder; refuses one that holds a run."""
+    if (run / LATEST).exists() or (run / "config.toml").exists():
+        raise RunError(f"run folder: {run}: holds a run; go on with --resume or choose another")
+    try:
+        (run / saving.FOLDER).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise saving.run_error(run, error) from None
+
+
+def _compile(config: TrainConfig, run: Path, columns: npt.NDArray[np.int64]) -> None:
+    """Compiles all kernels of a run by a tiny one, before processes start and time is measured."""
+    small = dataclasses.replace(
+        config,
+        clone=dataclasses.replace(config.clone, decisions=256, most=256),
+        ppo=dataclasses.replace(config.ppo, decisions_per_iteration=256, minibatch=256),
+    )
+    learner = _Learner(Channel(), small, run, columns, None, False)
+    for phase in ("clone", "ppo"):
+        learner.progress.phase = phase
+        learner.iterate(Budget(256, 256, 256))
+
+
+def _follow(
+    channel: Channel,
+    config: TrainConfig,
+    run: Path,
+    columns: npt.NDArray[np.int64],
+    init: Path | None,
+    resumed: bool,
+) -> None:
+    """What worker processes run."""
+    learner = _Learner(channel, config, run, columns, init, resumed)
+    while learner.iterate(None) is not None:
+        pass
+
+
+class _Learner:
+    """What every process does: play its share of the deals, learn, keep count."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        config: TrainConfig,
+        run: Path,
+        columns: npt.NDArray[np.int64],
+        init: Path | None,
+        resumed: bool,
+    ) -> None:
+        self.channel = channel
+        self.config = config
+        self.run = run
+        self.variants: list[Variant] = [
+            load_variant(name, config.options) for name in config.variants
+        ]
+        self.strata = Strata(self.variants)
+        self.network = ActorCritic(
+            columns, config.network.width, derived_seed(config.seed, 4) % 2**63
+        )
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
+        )
+        self.progress = Progress()
+        self.average: dict[str, npt.NDArray[np.float32]] | None = None
+        if resumed:
+            file = find_checkpoint(run)
+            self.average = saving.load_training(file, self.network, self.optimizer)
+            self.progress = Progress(**load_weights(file).meta["progress"])
+        elif init is not None:
+            self.network.load(load_weights(init))
+            self.progress.phase = "ppo"
+        elif config.clone.decisions == 0:
+            self.progress.phase = "ppo"
+
+    def iterate(self, budget: Budget | None) -> dict[str, Any] | None:
+        """Makes an iteration as the leader has it and returns its metrics; None: the end.
+
+        Args:
+            budget: the leader's; None in the other processes and at the end.
+        """
+        plan = np.full(3, -1.0)
+        if budget is not None:
+            plan[:] = (budget.clone, budget.most, budget.total)
+        plan = self.channel.from_leader(plan)
+        if plan[2] < 0:
+            return None
+        budget = Budget(*(int(number) for number in plan))
+        return self._clone(budget) if self.progress.phase == "clone" else self._ppo(budget)
+
+    def _fraction(self, done: int, total: int) -> float:
+        """Returns how far a phase's schedules are, 0..1; 0 while the speed is measured."""
+        if self.progress.iteration - self.progress.phase_start < MEASURED:
+            return 0.0
+        return min(1.0, done / max(1, total))
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+    def _start_ppo(self) -> None:
+        self.progress.phase = "ppo"
+        self.progress.phase_start = self.progress.iteration
+        self.optimizer.state.clear()  # the moments of another loss say nothing here
+        with torch.no_grad():
+            self.network.policy_weight.mul_(self.config.clone.sharpen)
+            self.network.policy_bias.mul_(self.config.clone.sharpen)
+
+    def _play(self, num_self: int, num_rule: int, cloning: bool) -> Decisions:
+        """Plays this process's share of the deals of an iteration."""
+        size = self.channel.size
+        deals = draw_deals(
+            self.config.draw,
+            self.variants,
+            self.config.seed,
+            self.progress.iteration,
+            self.channel.rank,
+            min(GAMES_PER_WORKER // 2, math.ceil(num_self / size)),
+            min(GAMES_PER_WORKER // 2, math.ceil(num_rule / size)),
+        )
+        return play(
+            self.variants,
+            self.config.draw,
+            self.strata,
+            deals,
+            self.config.seed,
+            self.config.network.canonical_suits,
+            None if cloning else self._act,
+            self.config.clone.random_moves if cloning else 0.0,
+            self.config.clone.temperature,
+        )
+
+    def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
+        """Draws actions from the policy."""
+        with torch.no_grad():
+            logits_NA, values_N = self.network(words, numbers)
+        actions = np.empty(len(words), dtype=np.int64)
+        log_probs = np.empty(len(words), dtype=np.float32)
+        kernels.choose(logits_NA.numpy(), mask, keys, 1, actions, log_probs)
+        return actions, log_probs, values_N.numpy()
+
+    def _clone(self, budget: Budget) -> dict[str, Any]:
+        """Learns from a chunk of the rule-based agent's decisions; at the gate it measures."""
+        config = self.config.clone
+        gate = self.progress.cloned >= budget.clone
+        fraction = 1.0 if gate else self._fraction(self.progress.cloned, budget.clone)
+        falling = 0.5 * (1 + math.cos(math.pi * fraction))
+        rate = config.lr_end + (config.lr - config.lr_end) * falling
+        self._set_rate(rate)
+        chunk = min(CLONE_CHUNK, max(256, budget.clone))
+        batch = self._play(math.ceil(chunk / DECISIONS_PER_DEAL), 0, cloning=True)
+        returns = gae(batch.reward, batch.value, batch.following, 1.0)
+        sums = Sums(self.strata.names)
+        measured: dict[str, Any] = {}
+        if gate:
+            clone_update(self.network, None, batch, returns, config, self.channel, sums)
+            measured = sums.means(self.channel)
+            if passes_gate(measured, config) or self.progress.cloned >= budget.most:
+                self.progress.iteration += 1
+                self._start_ppo()
+                return {"phase": "gate", "passed": passes_gate(measured, config), **measured}
+            sums = Sums(self.strata.names)
+        clone_update(self.network, self.optimizer, batch, returns, config, self.channel, sums)
+        learned = int(self.channel.total(np.array([float(len(batch))]))[0])
+        self.progress.cloned += learned
+        self.progress.iteration += 1
+        return {
+            "phase": "clone",
+            "learned": learned,
+            "learning_rate": rate,
+            **sums.means(self.channel),
+        }
+
+    def _ppo(self, budget: Budget) -> dict[str, Any]:
+        """Plays with the policy and learns from it."""
+        config = self.config.ppo
+        fraction = self._fraction(self.progress.decisions, budget.total)
+        rate = config.lr + (config.lr_end - config.lr) * fraction
+        entropy_coef = config.entropy + (config.entropy_end - config.entropy) * fraction
+        self._set_rate(rate)
+        tables = self.config.tables
+        rule_share = tables.rule_share if fraction < tables.rule_until else 0.0
+        deals = config.decisions_per_iteration / DECISIONS_PER_DEAL
+        batch = self._play(
+            round(deals * (1 - rule_share)), round(4 * deals * rule_share), cloning=False
+        )
+        advantage = gae(batch.reward, batch.value, batch.following, config.gae_lambda)
+        sums = Sums(self.strata.names)
+        rng = np.random.default_rng(
+            [self.config.seed, self.progress.iteration, self.channel.rank, 5]
+        )
+        ppo_update(
+            self.network,
+            self.optimizer,
+            batch,
+            advantage,
+            config,
+            entropy_coef,
+            self.channel,
+            rng,
+            sums,
+        )
+        learned = int(self.channel.total(np.array([float(len(batch))]))[0])
+        self.progress.decisions += learned
+        self.progress.iteration += 1
+        return {
+            "phase": "ppo",
+            "learned": learned,
+            "learning_rate": rate,
+            "entropy_coef": entropy_coef,
+            **sums.means(self.channel),
+            **self._explained(batch, advantage),
+            **self._margins(batch),
+        }
+
+    def _explained(self, batch: Decisions, advantage: npt.NDArray[np.float32]) -> dict[str, float]:
+        """Returns how much of the variance of the returns the value explains."""
+        returns = (advantage + batch.value).astype(np.float64)
+        errors = advantage.astype(np.float64)
+        n, r, rr, e, ee = self.channel.total(
+            np.array(
+                [len(batch), returns.sum(), (returns**2).sum(), errors.sum(), (errors**2).sum()]
+            )
+        )
+        variance = max(1e-12, rr / n - (r / n) ** 2)
+        return {"explained_variance": float(1 - (ee / n - (e / n) ** 2) / variance)}
+
+    def _margins(self, batch: Decisions) -> dict[str, float]:
+        """Returns the margins among three rule-based players, in total and by stratum."""
+        results = self.channel.total(batch.results.reshape(-1)).reshape(-1, 3)
+        points, squares, count = results.sum(0)
+        if count < 2:
+            return {}
+        margins = {
+            f"margin/{name}": float(row[0] / row[2])
+            for name, row in zip(self.strata.names, results, strict=True)
+            if row[2] > 0
+        }
+        variance = (squares - points**2 / count) / (count - 1)
+        error = math.sqrt(max(0.0, variance) / count)
+        return {"margin": float(points / count), "margin_se": error, **margins}
+
+
+class _Leader:
+    """What process 0 does besides: the budget, files, evaluations, the screen."""
+
+    def __init__(
+        self,
+        learner: _Learner,
+        minutes: float | None,
+        evaluate: Evaluate | None,
+        reporter: Reporter,
+    ) -> None:
+        self.learner = learner
+        self.config = learner.config
+        self.run_folder = learner.run
+        self.minutes = minutes
+        self.evaluate = evaluate
+        self.reporter = reporter
+        self.start = time.monotonic()
+        self.saved_at = self.start
+        self.kept = saving.thinned_checkpoints(self.run_folder)
+        self.evaluation_s = 0.0
+        self.stopping = False
+        self.metrics = MetricsFile(self.run_folder / "metrics.jsonl", learner.progress.iteration)
+        clone = self.config.clone
+        self.budget = Budget(clone.decisions, clone.most, self.config.total_decisions)
+        self.open: set[str] = {"clone", "ppo"} if minutes is not None else set()
+        self._read_budget()
+        self.measured = np.zeros(2)  # decisions and seconds
+
+    # -------------------------------------------------- the budget
+
+    def _read_budget(self) -> None:
+        """Takes over the budget that the run folder holds."""
+        file = self.run_folder / "budget.json"
+        if not file.is_file():
+            self._write_budget()
+            return
+        data = saving.read_json(file)
+        self.budget = Budget(data["clone"], data["most"], data["total"])
+        self.minutes = data["minutes"]
+        self.open = set(data["open"])
+
+    def _write_budget(self) -> None:
+        saving.write_json(
+            self.run_folder / "budget.json",
+            {**vars(self.budget), "minutes": self.minutes, "open": sorted(self.open)},
+        )
+
+    def _measure(self, phase: str, learned: int, seconds: float) -> None:
+        """Turns minutes into decisions once the first iterations of a phase are done."""
+        progress = self.learner.progress
+        if phase not in self.open or self.minutes is None:
+            return
+        done = progress.iteration - progress.phase_start
+        if done > 1:
+            self.measured += (learned, seconds)
+        if done < MEASURED:
+            return
+        speed = self.measured[0] / self.measured[1]
+        if phase == "clone":
+            cap = int(speed * self.minutes * 60 * CLONE_TIME)
+            clone = min(self.budget.clone, cap)
+            most = max(clone, min(self.budget.most, int(1.2 * cap)))
+            self.budget = dataclasses.replace(self.budget, clone=clone, most=most)
+        else:
+            left = self.minutes * 60 - (time.monotonic() - self.start)
+            each = 1 / speed
+            if self.evaluate is not None and self.config.output.eval_every_decisions:
+                each += self.evaluation_s / self.config.output.eval_every_decisions
+            total = progress.decisions + max(0, int(left / each))
+            self.budget = dataclasses.replace(self.budget, total=total)
+        self._close(phase)
+
+    def _close(self, phase: str) -> None:
+        """Settles the budget of a phase for good."""
+        self.measured[:] = 0
+        if phase in self.open:
+            self.open.discard(phase)
+            self._write_budget()
+
+    # -------------------------------------------------- the run
+
+    def run(self) -> None:
+        """Runs to the end of the budget, or until Ctrl-C."""
+        with self._interruptible():
+            progress = self.learner.progress
+            last_evaluated = progress.decisions
+            while not self.stopping and not self._finished():
+                before = time.monotonic()
+                phase = progress.phase
+                metrics = self.learner.iterate(self.budget)
+                assert metrics is not None
+                seconds = time.monotonic() - before
+                self._check_finite(metrics)
+                learned = metrics.pop("learned", 0)
+                self._measure(phase, learned, seconds)
+                if phase != progress.phase:
+                    self._close(phase)
+                entry = {
+                    "iteration": progress.iteration,
+                    "cloned": progress.cloned,
+                    "decisions": progress.decisions,
+                    "seconds": round(time.monotonic() - self.start, 2),
+                    "decisions_per_s": round(learned / seconds, 1),
+                    **metrics,
+                }
+                self.metrics.write(entry)
+                self.reporter.show(entry, dataclasses.asdict(self.budget), "ppo" in self.open)
+                every = self.config.output.eval_every_decisions
+                if (
+                    self.evaluate is not None
+                    and every
+                    and progress.phase == "ppo"
+                    and (phase == "clone" or progress.decisions - last_evaluated >= every)
+                    and not self._finished()
+                ):
+                    last_evaluated = progress.decisions
+                    self._evaluate()
+                elif time.monotonic() - self.saved_at >= self.config.output.checkpoint_every_s:
+                    self._save()
+            self.learner.iterate(None)
+            if self._finished() and self.evaluate is not None:
+                self._evaluate()
+            else:
+                self._save()
+            plot_curve(self.run_folder)
+            self.reporter.end(self._finished())
+
+    def _finished(self) -> bool:
+        progress = self.learner.progress
+        if progress.phase == "clone" or "ppo" in self.open:
+            return False
+        return progress.decisions >= self.budget.total
+
+    def _check_finite(self, metrics: Mapping[str, Any]) -> None:
+        """Stops the run when a loss or a weight is no number; the last checkpoint stays."""
+        values = [v for name, v in metrics.items() if name.endswith("_loss")]
+        weights = self.learner.network.tensors().values()
+        if not all(math.isfinite(v) for v in values) or not all(
+            np.isfinite(tensor).all() for tensor in weights
+        ):
+            raise RunError(
+                f"iteration {self.learner.progress.iteration}: the loss or a weight is not a "
+                f"finite number; the last good checkpoint in {self.run_folder} stands; "
+                "try a lower learning rate"
+            )
+
+    def _save(self) -> Path:
+        learner = self.learner
+        file = saving.save_checkpoint(
+            self.run_folder,
+            learner.network,
+            learner.optimizer,
+            learner.average,
+            learner.progress,
+            self.config,
+            learner.variants,
+        )
+        saving.prune_checkpoints(self.run_folder, self.kept)
+        self.saved_at = time.monotonic()
+        return file
+
+    def _evaluate(self) -> None:
+        """Saves a checkpoint, has it evaluated and logs the figures."""
+        assert self.evaluate is not None
+        file = self._save()
+        self.kept.add(file.stem)
+        before = time.monotonic()
+        figures = {f"eval/{name}": float(value) for name, value in self.evaluate(file).items()}
+        self.evaluation_s = time.monotonic() - before
+        progress = self.learner.progress
+        entry = {
+            "phase": "evaluation",
+            "iteration": progress.iteration,
+            "cloned": progress.cloned,
+            "decisions": progress.decisions,
+            "seconds": round(time.monotonic() - self.start, 2),
+            **figures,
+        }
+        self.metrics.write(entry)
+        self.reporter.evaluation(entry)
+        plot_curve(self.run_folder)
+        self.saved_at = time.monotonic()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Lets Ctrl-C end the run at the next iteration; a second one ends it at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: Any) -> None:
+            if self.stopping:
+                raise KeyboardInterrupt
+            self.stopping = True
+            self.reporter.say("stopping: saving a checkpoint after this iteration")
+
+        old = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, old)

@@ -1,0 +1,389 @@
+"""Plays whole deals with the batched environment and keeps every decision of the learner.
+
+Trajectories belong to seats: what follows a decision is the same seat's next decision, and what the
+seat scores meanwhile, whoever's turn it was, is that decision's reward. Forced moves are played by
+the engine and are no decisions.
+
+A rollout starts fresh deals, whose numbers are a pure function of (seed, iteration, worker), so a
+run that goes on after a stop needs no state of the environment.
+
+Axes: N games, M games in play, S seats, D decisions, W words, K numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.base import CompiledOpponents
+from agents.kernels import RULE, act_rows
+from agents.neural import features
+from agents.neural.opinions import rule_targets
+from king_env.engine import observe
+from king_env.engine.actions import NUM_ACTIONS
+from king_env.engine.batch import collect_rewards
+from king_env.engine.jit import inline, kernel
+from king_env.engine.layout import NO_TRUMP, ONE, PHASE_PLAY, SUIT_MASKS, ZERO, Games, i64, u64
+from king_env.engine.rng import draw
+from king_env.engine.step import nth_legal, num_legal
+from king_env.envs.batch import BatchEnv
+from king_env.policy import decision_keys
+from king_env.rules.catalogue import Variant
+from king_env.rules.spec import MAX_CONTRACTS
+from train.config import DrawConfig
+
+KINDS: Final = ("decide", "lead", "follow", "discard")
+"""Kinds of decision: choice and auction, first card of a trick, in suit, void in the suit led."""
+DECIDE, LEAD, FOLLOW, DISCARD = range(len(KINDS))
+
+GAMES_PER_WORKER: Final = 1 << 16
+"""Bound on the games that a worker starts in an iteration."""
+WORKERS: Final = 1 << 6
+"""Bound on the number of workers."""
+
+DECISIONS_PER_DEAL: Final = 36
+"""About how many decisions four learners make in a deal; sets the number of deals."""
+
+Actor: TypeAlias = Callable[
+    [npt.NDArray[np.uint64], npt.NDArray[np.int16], npt.NDArray[np.uint64], npt.NDArray[np.uint64]],
+    tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]],
+]
+"""Words, numbers, legal actions and random keys in; actions, log-probabilities and values out."""
+
+
+@dataclass(frozen=True)
+class Deals:
+    """Deals to play.
+
+    Attributes:
+        numbers: `[N]` int64, deals of the suite.
+        skip: `[N]` uint8, 1: the deal starts at its first card.
+        control: `[N, 4]` uint8, who plays a seat: 0 the learner, else a compiled policy.
+    """
+
+    numbers: npt.NDArray[np.int64]
+    skip: npt.NDArray[np.uint8]
+    control: npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decisions of a rollout in the order made; suits are in canonical order.
+
+    Attributes:
+        words: `[D, W]` uint64, packed bits of the observation.
+        numbers: `[D, K]` int16.
+        mask: `[D, 3]` uint64, legal actions.
+        action: `[D]` int64, the action taken, or the label to learn.
+        log_prob: `[D]` float32, its log-probability when it was taken.
+        value: `[D]` float32, the value estimate then.
+        reward: `[D]` float32, point scales over the table mean until the seat's next decision.
+        following: `[D]` int32, index of the same seat's next decision, or -1.
+        kind: `[D]` uint8, see ``KINDS``.
+        stratum: `[D]` uint8, see ``Strata``.
+        ruff: `[D]` bool, the seat is void and may win the trick with a trump.
+        results: the learner's points over the table mean, summed and squared, and its seats, at
+            tables with rule-based players, by stratum: `[T, 3]` float64.
+        before: `[N, 4]` float32, point scales over the mean that seats scored before their first
+            decision, which no decision is paid for.
+        score: `[N, 4]` float32, point scales over the mean of whole deals.
+        target: `[D, A]` float32, the distribution to imitate; `[0, A]` where there is none.
+        game: `[D]` int32, the game of a decision.
+        seat: `[D]` uint8, its seat.
+    """
+
+    words: npt.NDArray[np.uint64]
+    numbers: npt.NDArray[np.int16]
+    mask: npt.NDArray[np.uint64]
+    action: npt.NDArray[np.int64]
+    log_prob: npt.NDArray[np.float32]
+    value: npt.NDArray[np.float32]
+    reward: npt.NDArray[np.float32]
+    following: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.uint8]
+    stratum: npt.NDArray[np.uint8]
+    ruff: npt.NDArray[np.bool_]
+    results: npt.NDArray[np.float64]
+    before: npt.NDArray[np.float32]
+    score: npt.NDArray[np.float32]
+    target: npt.NDArray[np.float32]
+    game: npt.NDArray[np.int32]
+    seat: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+
+class Strata:
+    """Names of what is played, for metrics: contracts, trump apart from no-trump, and choices.
+
+    Attributes:
+        names: the strata.
+        table: `[V, 2 MAX_CONTRACTS + 1]` uint8: the stratum by variant of contract c with trump
+            (2c), without (2c + 1), and of decisions before the first card (last).
+    """
+
+    def __init__(self, variants: Sequence[Variant]) -> None:
+        self.names: list[str] = []
+        self.table = np.zeros((len(variants), 2 * MAX_CONTRACTS + 1), dtype=np.uint8)
+        for index, variant in enumerate(variants):
+            spec = variant.spec
+            for number, contract in enumerate(spec.contract):
+                both = contract.trump == "declared" and spec.phases.auction is not None
+                trump = f"{contract.id}:trump" if both else contract.id
+                plain = f"{contract.id}:no_trump" if both else contract.id
+                self.table[index, 2 * number] = self._number(trump)
+                self.table[index, 2 * number + 1] = self._number(plain)
+            decisions = sorted({deal.decision for deal in spec.deals} - {"none"})
+            self.table[index, -1] = self._number(decisions[0] if decisions else "none")
+
+    def _number(self, name: str) -> int:
+        if name not in self.names:
+            self.names.append(name)
+        return self.names.index(name)
+
+
+@inline
+def stratum_of(g: Any, strata: Any) -> Any:
+    """Returns the stratum of a game as it stands."""
+    d = g.deal
+    contract = i64(d.contract)
+    if contract < 0:
+        return strata[g.variant, strata.shape[1] - 1]
+    return strata[g.variant, 2 * contract + (1 if d.trump == NO_TRUMP else 0)]
+
+
+@kernel
+def describe(games: Any, rows: Any, strata: Any, kind: Any, stratum: Any, ruff: Any) -> None:
+    """Writes kind and stratum of the decision to make in each game of ``rows``."""
+    for row in range(rows.shape[0]):
+        g = games[rows[row]]
+        d = g.deal
+        stratum[row] = stratum_of(g, strata)
+        ruff[row] = False
+        if d.phase != PHASE_PLAY:
+            kind[row] = DECIDE
+            stratum[row] = strata[g.variant, strata.shape[1] - 1]
+        elif d.trick_size == 0:
+            kind[row] = LEAD
+        elif d.hands[d.actor] & SUIT_MASKS[i64(d.trick[0]) // 13] != ZERO:
+            kind[row] = FOLLOW
+        else:
+            kind[row] = DISCARD
+            trumps = d.legal[0] & SUIT_MASKS[max(i64(0), min(i64(4), i64(d.trump)))]
+            if i64(d.best) // 13 == d.trump:
+                trumps &= ~((ONE << u64(i64(d.best) + 1)) - ONE)
+            ruff[row] = trumps != ZERO
+
+
+@kernel
+def strata_at_end(games: Any, strata: Any, stratum: Any) -> None:
+    """Writes the stratum of each game that is over."""
+    for i in range(games.shape[0]):
+        stratum[i] = stratum_of(games[i], strata)
+
+
+@kernel
+def disturb(games: Any, rows: Any, keys: Any, share: float, actions: Any) -> None:
+    """Replaces a share of actions by random legal ones."""
+    for row in range(rows.shape[0]):
+        if float(draw(keys[row], 1) >> u64(11)) < share * 9007199254740992.0:
+            d = games[rows[row]].deal
+            number = i64(draw(keys[row], 2) % u64(num_legal(d)))
+            actions[row] = nth_legal(d, number)
+
+
+def derived_seed(seed: int, *purpose: int) -> int:
+    """Returns a seed for one purpose of a run, 0 .. 2**64 - 1."""
+    return int(np.random.SeedSequence([seed, *purpose]).generate_state(1, np.uint64)[0])
+
+
+def draw_deals(
+    draw_config: DrawConfig,
+    variants: Sequence[Variant],
+    seed: int,
+    iteration: int,
+    worker: int,
+    num_self: int,
+    num_rule: int,
+) -> Deals:
+    """Draws the deals of an iteration.
+
+    Args:
+        draw_config: which deals.
+        variants: game i plays variant i mod their number.
+        seed: seed of the run.
+        iteration: number of the iteration.
+        worker: number of the worker.
+        num_self: games with four learners.
+        num_rule: games with one learner among three rule-based players.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, worker]))
+    num_games = num_self + num_rule
+    assert num_games <= GAMES_PER_WORKER
+    base = (iteration * WORKERS + worker) * GAMES_PER_WORKER
+    numbers = base + np.arange(num_games, dtype=np.int64)
+    skip = np.zeros(num_games, dtype=np.uint8)
+    for index, variant in enumerate(variants):
+        games = np.arange(index, num_games, len(variants))
+        decisions = np.array([deal.decision != "none" for deal in variant.spec.deals])
+        num_deals = len(decisions)
+        position = rng.integers(0, num_deals, len(games))
+        if decisions.any() and not decisions.all():
+            is_open = rng.random(len(games)) < draw_config.open_share
+            position = np.where(
+                is_open,
+                rng.choice(np.flatnonzero(decisions), len(games)),
+                rng.choice(np.flatnonzero(~decisions), len(games)),
+            )
+        numbers[games] = numbers[games] * num_deals + position
+        skip[games] = decisions[position] & (rng.random(len(games)) < draw_config.skip_share)
+    control = np.zeros((num_games, 4), dtype=np.uint8)
+    control[num_self:] = RULE
+    control[np.arange(num_self, num_games), rng.integers(0, 4, num_rule)] = 0
+    return Deals(numbers, skip, control)
+
+
+def play(
+    variants: Sequence[Variant],
+    draw_config: DrawConfig,
+    strata: Strata,
+    deals: Deals,
+    seed: int,
+    canonical: bool,
+    actor: Actor | None,
+    random_moves: float = 0.0,
+    temperature: float = 0.0,
+) -> Decisions:
+    """Plays deals to the end and returns the learner's decisions.
+
+    Args:
+        variants: the variants.
+        draw_config: weights of drawn contracts.
+        strata: strata of ``variants``.
+        deals: the deals.
+        seed: seed of the run; deals and draws have streams of their own.
+        canonical: sort the suits.
+        actor: the policy; None plays the rule-based agent and ``action`` is its choice.
+        random_moves: share of moves that are played at random instead; ``action`` stays.
+        temperature: of the distribution to imitate, see ``rule_targets``.
+    """
+    num_games = len(deals.numbers)
+    env = BatchEnv(
+        list(variants),
+        num_games,
+        seed=derived_seed(seed, 1),
+        opponents=CompiledOpponents(derived_seed(seed, 2)),
+    )
+    env.tables = env.tables.copy()  # never write to tables that others may share
+    env.tables.share[:] = draw_config.drawn_contracts
+    games: Games = env.games
+    scale = env.tables.point_scale[games.variant].astype(np.float32)[:, None]
+    step = env.reset(numbers=deals.numbers, skip=deals.skip, control=deals.control)
+    everyone = np.arange(num_games, dtype=np.int64)
+    early = np.zeros((num_games, 4), dtype=np.int32)
+    collect_rewards(games, env.tables, everyone, 0, early)
+    before = (early - early.mean(1, keepdims=True)).astype(np.float32) / scale
+
+    # `latest` is the index of each seat's latest decision, the one that points are paid to.
+    latest = np.full((num_games, 4), -1, dtype=np.int32)
+    capacity = num_games * 128
+    reward = np.zeros(capacity, dtype=np.float32)
+    following = np.full(capacity, -1, dtype=np.int32)
+    kept: dict[str, list[npt.NDArray[Any]]] = {}
+    count = 0
+    agent_seed: Any = np.uint64(derived_seed(seed, 3))
+    while len(step.rows):
+        rows, seat, size = step.rows.copy(), step.seat, len(step.rows)
+        words, numbers, mask = step.bits.copy(), step.numbers.copy(), step.mask.copy()
+        orders = np.empty(size, dtype=np.uint8)
+        features.relabel(games, env.tables, rows, int(canonical), words, numbers, mask, orders)
+        kind, stratum = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
+        ruff = np.empty(size, dtype=np.bool_)
+        describe(games, rows, strata.table, kind, stratum, ruff)
+        keys = np.empty(size, dtype=np.uint64)
+        decision_keys(games, rows, agent_seed, keys)
+        played = np.empty(size, dtype=np.int64)
+        if actor is None:
+            act_rows(games, env.tables, rows, RULE, keys, played)
+            action = np.empty(size, dtype=np.int64)
+            features.to_canonical(games, env.tables, rows, orders, played, action)
+            log_prob = value = np.zeros(size, dtype=np.float32)
+            target = np.empty((size, NUM_ACTIONS), dtype=np.float32)
+            rule_targets(games, env.tables, rows, orders, played, temperature, target)
+        else:
+            action, log_prob, value = actor(words, numbers, mask, keys)
+            target = np.empty((0, NUM_ACTIONS), dtype=np.float32)
+            features.to_real(games, env.tables, rows, orders, action, played)
+        if random_moves > 0:
+            disturb(games, rows, keys, random_moves, played)
+
+        index = np.arange(count, count + size, dtype=np.int32)
+        previous = latest[rows, seat]
+        following[previous[previous >= 0]] = index[previous >= 0]
+        latest[rows, seat] = index
+        made = {
+            "words": words,
+            "numbers": numbers,
+            "mask": mask,
+            "action": action,
+            "log_prob": log_prob,
+            "value": value,
+            "target": target,
+            "kind": kind,
+            "stratum": stratum,
+            "ruff": ruff,
+            "game": rows.astype(np.int32),
+            "seat": seat.astype(np.uint8),
+        }
+        for name, column in made.items():
+            kept.setdefault(name, []).append(column)
+        count += size
+
+        step = env.step(played)
+        paid = step.reward[rows]
+        if paid.any():
+            share = (paid - paid.mean(1, keepdims=True)).astype(np.float32) / scale[rows]
+            owner = latest[rows]
+            reward[owner[owner >= 0]] += share[owner >= 0]
+            before[rows] += np.where(owner < 0, share, 0)
+    points = games.paid - games.paid.mean(1, keepdims=True)
+    final = np.empty(num_games, dtype=np.uint8)
+    strata_at_end(games, strata.table, final)
+    learner = (deals.control == 0) & (deals.control != 0).any(1, keepdims=True)
+    results = np.zeros((len(strata.names), 3))
+    for place, values in enumerate((points, points**2, np.ones_like(points))):
+        np.add.at(results[:, place], final, (values * learner).sum(1))
+    return Decisions(
+        **{name: np.concatenate(column) for name, column in kept.items()},
+        reward=reward[:count].copy(),
+        following=following[:count].copy(),
+        results=results,
+        before=before,
+        score=points.astype(np.float32) / scale,
+    )
+
+
+def columns_in_use(
+    variants: Sequence[Variant], draw_config: DrawConfig, canonical: bool
+) -> npt.NDArray[np.int64]:
+    """Returns `[C]` int64: the features that vary in random and rule-based play of variants.
+
+    A pure function of the variants: the deals it plays are always the same.
+    """
+    strata = Strata(variants)
+    low: npt.NDArray[Any] | None = None
+    high: npt.NDArray[Any] | None = None
+    for round_number, random_moves in enumerate((1.0, 0.2, 0.02)):
+        deals = draw_deals(draw_config, variants, 0, round_number, 0, 2048, 0)
+        made = play(variants, draw_config, strata, deals, 0, canonical, None, random_moves)
+        bits = observe.unpack_bits(made.words, observe.NUM_BITS)
+        smallest = np.concatenate([bits.min(0), made.numbers.min(0)])
+        largest = np.concatenate([bits.max(0), made.numbers.max(0)])
+        low = smallest if low is None else np.minimum(low, smallest)
+        high = largest if high is None else np.maximum(high, largest)
+    return np.flatnonzero(low != high).astype(np.int64)
