@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors.numpy import save as save_tensors
 
@@ -120,7 +119,6 @@ def save_checkpoint(
     run: Path,
     network: ActorCritic,
     optimizer: torch.optim.Optimizer,
-    average: Mapping[str, npt.NDArray[np.float32]] | None,
     progress: Progress,
     config: TrainConfig,
     variants: Sequence[Variant],
@@ -131,7 +129,6 @@ def save_checkpoint(
         run: the run folder.
         network: the learner's network.
         optimizer: its Adam.
-        average: averaged weights, which play instead of the learner's; None: the learner's play.
         progress: how far the run is.
         config: the run.
         variants: its variants.
@@ -165,15 +162,12 @@ def save_checkpoint(
                 learner[f"{field}.{key.replace('_', '.', 1)}"] = np.array(
                     moments[field].numpy(), dtype=np.float32
                 )
-    playing = weights if average is None else dict(average)
-    if average is not None:
-        learner |= {f"average.{key}": np.asarray(value) for key, value in average.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise run_error(folder, error) from None
     file = folder / f"{name}.safetensors"
-    replace_file(file, save_tensors(playing))
+    replace_file(file, save_tensors(weights))
     replace_file(folder / f"{name}.training.safetensors", save_tensors(learner))
     write_json(folder / f"{name}.json", meta)
     write_json(run / LATEST, {"checkpoint": f"{FOLDER}/{file.name}", **vars(progress)})
@@ -200,17 +194,14 @@ def thinned_checkpoints(run: Path) -> set[str]:
     return {name for name in names if not (folder / f"{name}.training.safetensors").exists()}
 
 
-def load_training(
-    checkpoint: Path, network: ActorCritic, optimizer: torch.optim.Optimizer
-) -> dict[str, npt.NDArray[np.float32]] | None:
-    """Fills network and optimizer from a checkpoint of the same run; returns the averaged weights.
+def load_training(checkpoint: Path, network: ActorCritic, optimizer: torch.optim.Optimizer) -> None:
+    """Fills network and optimizer from a checkpoint of the same run.
 
     Raises:
         CheckpointError: if what resuming needs is missing or does not fit.
     """
     file = checkpoint.with_suffix(".training.safetensors")
     tensors = read_tensors(file)
-    average: dict[str, npt.NDArray[np.float32]] = {}
     for key, parameter in network.named_parameters():
         dotted = key.replace("_", ".", 1)
         stored = tensors.get(f"weights.{dotted}")
@@ -226,6 +217,3 @@ def load_training(
                 "exp_avg": torch.from_numpy(tensors[f"exp_avg.{dotted}"].copy()),
                 "exp_avg_sq": torch.from_numpy(tensors[f"exp_avg_sq.{dotted}"].copy()),
             }
-        if f"average.{dotted}" in tensors:
-            average[dotted] = tensors[f"average.{dotted}"]
-    return average or None

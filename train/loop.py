@@ -216,10 +216,9 @@ class _Learner:
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
         self.progress = Progress()
-        self.average: dict[str, npt.NDArray[np.float32]] | None = None
         if resumed:
             file = find_checkpoint(run)
-            self.average = saving.load_training(file, self.network, self.optimizer)
+            saving.load_training(file, self.network, self.optimizer)
             self.progress = Progress(**load_weights(file).meta["progress"])
         elif init is not None:
             self.network.load(load_weights(init))
@@ -547,7 +546,6 @@ class _Leader:
             self.run_folder,
             learner.network,
             learner.optimizer,
-            learner.average,
             learner.progress,
             self.config,
             learner.variants,

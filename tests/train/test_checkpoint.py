@@ -39,9 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (logits.sum() + values.sum()).backward()
     optimizer.step()
     progress = Progress(iteration=12, decisions=345)
-    save_checkpoint(
-        folder, network, optimizer, None, progress, tiny(), variants_of("international")
-    )
+    save_checkpoint(folder, network, optimizer, progress, tiny(), variants_of("international"))
     return folder
 
 
@@ -50,7 +48,7 @@ def test_a_checkpoint_gives_the_same_network(run: Path) -> None:
     weights = load_weights(run)
     network = small_network(variants)
     optimizer = torch.optim.Adam(network.parameters())
-    assert load_training(run / "checkpoints/0012.safetensors", network, optimizer) is None
+    load_training(run / "checkpoints/0012.safetensors", network, optimizer)
     for name, tensor in network.tensors().items():
         assert np.array_equal(tensor, weights.tensors[name])
     assert len(optimizer.state) == 8
@@ -240,7 +238,6 @@ def test_old_checkpoints_are_deleted_but_those_kept(tmp_path: Path) -> None:
             tmp_path,
             network,
             optimizer,
-            None,
             Progress(iteration=iteration),
             tiny(),
             variants_of("international"),
