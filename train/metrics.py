@@ -175,7 +175,7 @@ def plot_curve(run: Path) -> None:
     axes.set_xlabel("own decisions learned from, millions")
     axes.set_ylabel("points a deal over the table mean")
     if axes.get_legend_handles_labels()[0]:
-        axes.legend()
+        figure.legend(loc="outside lower center", ncols=2)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
     replace_file(run / "curve.png", picture.getvalue())
