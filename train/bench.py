@@ -190,13 +190,16 @@ def _steps(obs: str, num_steps: int) -> list[float]:
         autoreset="same_step",
     )
     actions = np.zeros(NUM_ENVS, dtype=np.int64)
-    last = env.reset()
+    env.reset()
+
+    count = 0
 
     def run() -> int:
-        nonlocal last
+        nonlocal count
         for _ in range(num_steps):
-            random_actions(env.games, last.rows, SEED, actions)
-            last = env.step(actions)
+            random_actions(env.mask_words, SEED, count, actions)
+            env.step(actions)
+            count += 1
         return num_steps * NUM_ENVS
 
     return _rates(run)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from king_env.engine.deal import shuffle_pack
-from king_env.engine.jit import kernel
-from king_env.engine.layout import i64
+from king_env.engine.jit import kernel, lowest, popcount
+from king_env.engine.layout import ONE, i64
 from king_env.engine.rng import STREAM_ACTIONS, below, draw, make_key
-from king_env.engine.step import begin_deal, nth_legal, num_legal
+from king_env.engine.step import begin_deal
 
 
 @kernel
@@ -31,17 +31,24 @@ def next_deals(games: Any, tables: Any, rows: Any) -> None:
 
 
 @kernel
-def random_actions(games: Any, rows: Any, agent_seed: int, actions: Any) -> None:
-    """Writes a uniformly drawn legal action for the seat to act of each game of ``rows``.
+def random_actions(masks: Any, agent_seed: int, number: int, actions: Any) -> None:
+    """Writes a uniformly drawn legal action for each row.
 
     Args:
-        games: `[N]` games.
-        rows: `[M]` int64, games that are not over.
+        masks: `[M, 3]` uint64, legal actions, none of them empty.
         agent_seed: uint64, seed of the draws.
+        number: number of the step, so that each draws anew.
         actions: `[M]` int64, out.
     """
-    for row in range(rows.shape[0]):
-        g = games[rows[row]]
-        d = g.deal
-        key = make_key(agent_seed, g.match, i64(g.position), STREAM_ACTIONS)
-        actions[row] = nth_legal(d, below(draw(key, d.decisions), num_legal(d)))
+    for row in range(actions.shape[0]):
+        count = popcount(masks[row, 0]) + popcount(masks[row, 1]) + popcount(masks[row, 2])
+        left = below(draw(make_key(agent_seed, i64(row), i64(number), STREAM_ACTIONS), 0), count)
+        for word in range(3):
+            mask = masks[row, word]
+            here = popcount(mask)
+            if left < here:
+                for _ in range(left):
+                    mask &= mask - ONE
+                actions[row] = word * 64 + lowest(mask)
+                break
+            left -= here

@@ -239,6 +239,11 @@ class BatchEnv:
             self._mask,
         )
 
+    @property
+    def mask_words(self) -> npt.NDArray[np.uint64]:
+        """Legal actions of the rows of the last step, packed, whatever ``obs`` is: `[M, 3]`."""
+        return self._mask[: 0 if self._step is None else len(self._step.rows)]
+
     def _over(self) -> npt.NDArray[np.bool_]:
         return self.games.deal.actor == 4  # type: ignore[no-any-return]
 
