@@ -373,13 +373,6 @@ def restart_deal(games: Any, tables: Any, i: int) -> None:
 
 
 @kernel
-def skip_to_play(games: Any, tables: Any, i: int) -> None:
-    """Skips the decisions of a fresh deal, see ``skip_decisions``."""
-    g = games[i]
-    skip_decisions(g, tables[g.variant])
-
-
-@kernel
 def step(games: Any, tables: Any, i: int, action: int) -> int:
     """Applies an action in ``games[i]``; returns 0, or ILLEGAL and changes nothing."""
     g = games[i]
