@@ -104,7 +104,7 @@ def _changes(path: Path) -> tuple[str, ...]:
 def _flatten(node: Any, place: str = "") -> list[str]:
     """Returns one ``place = value`` for each value of nested tables; lists by id or number."""
     if isinstance(node, dict):
-        entries = [(str(key), value) for key, value in node.items()]
+        entries = [(str(key), value) for key, value in node.items() if key not in ("id", "name")]
     elif isinstance(node, list) and node and all(isinstance(entry, dict) for entry in node):
         entries = [
             (str(entry.get("id", entry.get("name", index))), entry)

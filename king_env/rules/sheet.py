@@ -15,9 +15,10 @@ from king_env.rules.spec import (
 
 _LEAD_TEXT = {
     "free": "",
-    "no_hearts": "hearts may be led from a hand of hearts only",
-    "until_broken": "no heart may be led until one has been played, but from hearts only",
-    "king_only": "the king of hearts may be led as the last card only",
+    "no_hearts": "hearts may not be led, but from a hand of hearts only",
+    "until_broken": "hearts may not be led before one was played to an earlier trick, but from a "
+    "hand of hearts only",
+    "king_only": "the king of hearts may not be led, but as the last card",
 }
 _VOID_TEXT = {
     "free": "",
