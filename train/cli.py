@@ -309,7 +309,9 @@ class Train:
             progress=not self.quiet,
         )
         print(f"run folder: {folder}")
-        print(f"next: king evaluate {folder} --against rule --deals 2000")
+        chosen = "" if config.variants[0] == "international" else f" --variant {config.variants[0]}"
+        chosen += "".join(f" --option {name}={value}" for name, value in config.options.items())
+        print(f"next: king evaluate {folder} --against rule --deals 2000{chosen}")
 
 
 @dataclass(kw_only=True)
