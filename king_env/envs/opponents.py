@@ -61,8 +61,8 @@ def find_agent(name: str) -> Policy:
     if BUILTIN in found:
         return cast(Policy, found[BUILTIN].load()(name))
     if name not in found:
-        what = suggest(name, sorted(found)) if found else "none is installed"
-        raise ValueError(f"opponents: no agent {name!r} in {ENTRY_POINT_GROUP}; {what}")
+        what = suggest(name, sorted(found)) if found else "no package that has any is installed"
+        raise ValueError(f"opponents: no agent {name!r} in {ENTRY_POINT_GROUP}: {what}")
     return cast(Policy, found[name].load()())
 
 

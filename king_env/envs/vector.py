@@ -217,6 +217,12 @@ class KingSeatVectorEnv(VectorEnv[Any, Any, Array]):
         reward = games.reward.copy()
         return observations, reward, ended, np.zeros(self.num_envs, dtype=np.bool_), infos
 
+    def mask_words(self) -> npt.NDArray[np.uint64]:
+        """Returns the legal actions packed, action a is bit a % 64 of word a // 64: `[N, 3]`."""
+        words = self._seats.games.deal.legal.copy()
+        words[self._seats.closed != 0] = 0
+        return words  # type: ignore[no-any-return]
+
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Returns the masks of legal actions: `[N, A]` bool."""
         return self._out.action_mask.astype(np.bool_)

@@ -345,7 +345,7 @@ def test_agents_of_other_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
     env = KingSeatEnv(opponents="historian")
     _, info = env.reset(seed=1)
     finish(env, info, random.Random(1))
-    with pytest.raises(ValueError, match=r"no agent 'rule'.*historian"):
+    with pytest.raises(ValueError, match=r"no agent 'rule' in king_env.agents: .*historian"):
         KingSeatEnv(opponents="rule")
 
 
