@@ -120,7 +120,13 @@ def _announce_once() -> None:
     _announced = True
 
 
-_OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+_OPTIONS: Final[dict[str, Any]] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,  # kernels own no memory: without this each call counts references to its arrays
+}
 
 
 def kernel(function: F) -> F:
@@ -130,21 +136,37 @@ def kernel(function: F) -> F:
     """
     if JIT_DISABLED:
         return function
-    dispatcher = numba.njit(no_cfunc_wrapper=True, **_OPTIONS)(function)
+    dispatcher = numba.njit(**_OPTIONS)(function)
     dispatcher._cache = _Cache(function)
     dispatcher._can_cache = True
     return cast(F, dispatcher)
 
 
 def inline(function: F) -> F:
-    """Compiles a small helper that is only ever called by kernels.
+    """Compiles a helper into the kernels that call it: what runs in every step.
+
+    A call costs as much as a dozen operations, and constants fold only where there is none.
+    """
+    return _helper(function, forceinline=True)
+
+
+def outline(function: F) -> F:
+    """Compiles a helper once, to be called: what is big and seldom runs.
+
+    Copied into each place that calls it, it would double the time of a cold start.
+    """
+    return _helper(function, forceinline=False)
+
+
+def _helper(function: F, *, forceinline: bool) -> F:
+    """Compiles a function that is only ever called by kernels.
 
     It gets no wrapper for Python, and one specialisation for all constants: numba would compile it
     again for each literal integer that it is called with. Together that halves a cold start.
     """
     if JIT_DISABLED:
         return function
-    dispatcher = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    dispatcher = numba.njit(no_cpython_wrapper=True, forceinline=forceinline, **_OPTIONS)(function)
     get_call_template = dispatcher.get_call_template
 
     def without_literals(args: Any, kws: Any) -> Any:
