@@ -155,7 +155,7 @@ def step_all(
         forced: 1: forced moves are played.
         by_deal: 1: points are paid when their deal is finished.
         restart: 1: a game that ends begins its next episode at once.
-        rewards: `[N, 4]` int32, out.
+        rewards: `[N, 4]` int32, out: zeros before, only those who scored are written.
         done: `[N]` bool, out.
         rows_out: `[N]` int64, out: games in play after the step.
         seats: `[N]` int64, out: the seat to act in each.
@@ -174,7 +174,8 @@ def step_all(
         apply(g, t, i64(actions[row]))
         if forced:
             apply_forced(g, t)
-        pay(g, t, i, by_deal, rewards)
+        if forced or g.deal.trick_size == 0:  # points are scored where a trick or a deal ends
+            pay(g, t, i, by_deal, rewards)
         over = g.deal.phase == PHASE_OVER
         done[i] = over
         if over:
