@@ -18,7 +18,17 @@ import numpy.typing as npt
 
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, NUM_RUNGS
 from king_env.engine.choice import open_places
-from king_env.engine.jit import inline, kernel, outline, popcount
+from king_env.engine.jit import (
+    inline,
+    kernel,
+    lanes_of,
+    low_int16,
+    outline,
+    popcount,
+    popcount_lanes,
+    scale_lanes,
+    unfold,
+)
 from king_env.engine.layout import (
     BETTER,
     NO_CARD,
@@ -289,6 +299,28 @@ def rung_bit(rung: Any) -> Any:
 
 
 @inline
+def relative_lanes(lanes: Any, viewer: Any, step: Any) -> Any:
+    """Returns a number of each seat, seat s from bit 16 s, in the order the viewer sees them."""
+    turn = u64(16 * (viewer & 3))
+    if step < 0:  # from the last seat to the first
+        lanes = lanes >> _32 | lanes << _32
+        lanes = (lanes >> _16) & _LOW_HALVES | (lanes & _LOW_HALVES) << _16
+        turn = u64(48) - turn
+    return lanes >> turn | lanes << ((u64(64) - turn) & u64(63))
+
+
+@inline
+def put_lanes(numbers: Any, row: Any, offset: Any, lanes: Any) -> None:
+    """Writes four int16, packed in a uint64 from the low end: the compiler makes it one store."""
+    for lane in range(4):
+        numbers[row, offset + lane] = low_int16(lanes >> u64(16 * lane))
+
+
+_16, _32 = u64(16), u64(32)
+_LOW_HALVES: Final = u64(0x0000FFFF0000FFFF)
+
+
+@inline
 def scaled(points: Any, factor: Any) -> Any:
     """Returns points in 1/POINT_STEPS of the point scale, within int16; both int64."""
     value = (points * factor) >> 16
@@ -456,27 +488,31 @@ def observe_numbers(g: Any, t: Any, seat: Any, unseen: Any, numbers: Any, row: A
     step = i64(t.step)
     factor = i64(t.point_factor)
     contract = max(i64(0), i64(d.contract))
-    for relative in range(NUM_SEATS):
-        other = (seat + step * relative) & 3
-        numbers[row, _POINTS + relative] = scaled(i64(d.points[other]), factor)
-        numbers[row, _TOTALS + relative] = scaled(i64(g.totals[other]), factor)
-        numbers[row, _TRICKS + relative] = d.tricks[other]
-        numbers[row, _LAST + relative] = d.last[other]
-        for group in range(MAX_GROUPS):
-            numbers[row, _QUOTA + MAX_GROUPS * relative + group] = g.left[other, group]
+    put_lanes(numbers, row, _TRICKS, relative_lanes(lanes_of(d.tricks), seat, step))
+    put_lanes(numbers, row, _LAST, relative_lanes(lanes_of(d.last), seat, step))
+    put_lanes(numbers, row, _POINTS, relative_lanes(scale_lanes(d.points, factor), seat, step))
+    put_lanes(numbers, row, _TOTALS, relative_lanes(scale_lanes(g.totals, factor), seat, step))
     for unit in range(NUM_UNITS):
-        cards = t.unit_mask[contract, unit]
+        taken = popcount_lanes(d.taken, t.unit_mask[contract, unit])
+        offset = _UNITS_TAKEN + NUM_SEATS * unit
+        put_lanes(numbers, row, offset, relative_lanes(taken, seat, step))
+    if d.contract >= 0:
+        for unit in range(3 + NUM_UNITS):
+            numbers[row, _UNIT_POINTS + unit] = t.unit_points[contract, unit]
+    else:
+        for unit in range(3 + NUM_UNITS):
+            numbers[row, _UNIT_POINTS + unit] = 0
+    if t.group_quota[0] == 0:
+        for place in range(NUM_SEATS * MAX_GROUPS):
+            numbers[row, _QUOTA + place] = 0
+    else:
         for relative in range(NUM_SEATS):
-            count = popcount(d.taken[(seat + step * relative) & 3] & cards)
-            numbers[row, _UNITS_TAKEN + NUM_SEATS * unit + relative] = count
-    for unit in range(3 + NUM_UNITS):
-        points = t.unit_points[contract, unit]
-        numbers[row, _UNIT_POINTS + unit] = points if d.contract >= 0 else 0
+            other = (seat + step * relative) & 3
+            for group in range(MAX_GROUPS):
+                numbers[row, _QUOTA + MAX_GROUPS * relative + group] = g.left[other, group]
     numbers[row, _TRICK_POINTS] = scaled(trick_points(d, t, contract), factor)
-    hand = d.hands[seat]
-    for suit in range(4):
-        numbers[row, _HAND_SUITS + suit] = popcount(hand & SUIT_MASKS[suit])
-        numbers[row, _UNSEEN + suit] = popcount(unseen & SUIT_MASKS[suit])
+    put_lanes(numbers, row, _HAND_SUITS, popcount_lanes(SUIT_MASKS, d.hands[seat]))
+    put_lanes(numbers, row, _UNSEEN, popcount_lanes(SUIT_MASKS, unseen))
     numbers[row, _DEALS_LEFT] = i64(t.num_deals) - 1 - i64(g.position)
     numbers[row, _OFFERS] = d.offers
     numbers[row, _REQUESTS] = d.requests
@@ -508,11 +544,11 @@ def observe_row(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) ->
     observe_numbers(g, t, seat, unseen, numbers, row)
 
 
-# A byte b as eight bytes of 0 or 1: copy it eight times, keep bit i in byte i, make it 1.
-_COPY: Final = u64(0x0101010101010101)
-_KEEP: Final = u64(0x8040201008040201)
-_CARRY: Final = u64(0x7F7F7F7F7F7F7F7F)
-_7: Final = u64(7)
+@inline
+def unfold_row(words: Any, out: Any, row: Any) -> None:
+    """Writes the bits of a row of `[M, W]` words as bytes of a row of `[M, 8 W]` uint64."""
+    for word in range(words.shape[1]):
+        unfold(words[row, word], out, i64(row), i64(word))
 
 
 @inline
@@ -564,12 +600,8 @@ def observe_actors(games: Any, tables: Any, rows: Any, bits: Any, numbers: Any, 
 @kernel
 def expand(words: Any, out: Any) -> None:
     """Expands `[M, W]` packed words into `[M, 8 W]` uint64, whose bytes are the 64 W bits."""
-    packed = words.reshape(-1).view(np.uint8)
-    bits = out.reshape(-1)
-    # Arithmetic on one flat run becomes vector code; a lookup in a table would stay scalar.
-    for index in range(packed.shape[0]):
-        kept = (u64(packed[index]) * _COPY) & _KEEP
-        bits[index] = ((kept + _CARRY) >> _7) & _COPY
+    for row in range(words.shape[0]):
+        unfold_row(words, out, row)
 
 
 @kernel
