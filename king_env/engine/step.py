@@ -395,8 +395,10 @@ def play_random(games: Any, tables: Any, first: int, last: int, agent_seed: int)
         t = tables[g.variant]
         d = g.deal
         while d.phase != PHASE_OVER:
-            key = make_key(agent_seed, g.match, g.position, STREAM_ACTIONS)
-            number = below(draw(key, d.decisions), num_legal(d))
-            apply(g, t, nth_legal(d, number))
-            actions += 1
+            position = i64(g.position)
+            key = make_key(agent_seed, g.match, position, STREAM_ACTIONS)
+            while g.position == position and d.phase != PHASE_OVER:
+                number = below(draw(key, d.decisions), num_legal(d))
+                apply(g, t, nth_legal(d, number))
+                actions += 1
     return actions
