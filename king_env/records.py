@@ -6,13 +6,12 @@ Source: the record format, schema 1, of the suite's specification.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from king_env.engine.actions import ActionId
+from king_env.files import replacing
 from king_env.game import Game, IllegalActionError
 from king_env.rules.catalogue import Variant, VariantError, load_variant, variant_names
 from king_env.schema import suggest
@@ -58,21 +57,11 @@ def make_record(game: Game, agents: Sequence[str] = ()) -> dict[str, Any]:
 
 def write_records(path: str | Path, records: Iterable[Mapping[str, Any]]) -> int:
     """Writes records to a file, whole or not at all; returns their number."""
-    path = Path(path)
     count = 0
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            for record in records:
-                file.write(json.dumps(record, separators=(",", ":")) + "\n")
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        for record in records:
+            file.write((json.dumps(record, separators=(",", ":")) + "\n").encode())
+            count += 1
     return count
 
 
@@ -110,7 +99,8 @@ def replay(
     Args:
         record: the record; unknown keys are ignored.
         check: compare the scores too.
-        watch: is called before each action with the game and the action, which is legal.
+        watch: is called before each action with the game and the action, which the game checks
+            only afterwards.
 
     Returns:
         The game after the record's last action.
@@ -228,7 +218,6 @@ def _replay_deal(
         try:
             action = game.names.parse(move[1])
             if watch is not None:
-                game.check(action)
                 watch(game, action)
             game.push(action)
         except (IllegalActionError, ValueError) as error:

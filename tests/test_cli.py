@@ -86,6 +86,25 @@ def test_replay_prints_games(records: Path, capsys: pytest.CaptureFixture[str]) 
     assert f"totals  {totals}" in text
 
 
+def test_dataset(records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from king_env.dataset import load
+
+    out = tmp_path / "d.npz"
+    capsys.readouterr()
+    assert cli.main(["dataset", str(records), "--out", str(out)]) == 0
+    every = load(out)
+    assert f"{len(every):,} decisions of 2 records written to {out}" in capsys.readouterr().out
+    assert cli.main(["dataset", str(records), "--out", str(out), "--skip-forced"]) == 0
+    assert 0 < len(load(out)) < len(every) and load(out).skip_forced
+    assert cli.main(["dataset", str(records), "--out", str(records)]) == 2
+    assert "is the file of records" in capsys.readouterr().err
+    _spoil(records, '"totals":[', '"totals":[1,')
+    assert cli.main(["dataset", str(records), "--out", str(out)]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and f"{records}, record 1: totals" in message
+    assert len(load(out)) and len(list(tmp_path.iterdir())) == 2
+
+
 def test_evaluate_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     command = "evaluate greedy --against random --deals 20 --start play --seed-list development"
     assert cli.main(command.split()) == 0
@@ -368,6 +387,9 @@ BAD = {
     "folder for a record": "record --agents random --deals 1 --out .",
     "record that is missing": "replay missing.jsonl --check",
     "record that is a folder": "replay . --check",
+    "records of a dataset": "dataset missing.jsonl --out d.npz",
+    "folder of a dataset": "dataset /dev/null --out missing/d.npz",
+    "dataset of nothing": "dataset /dev/null --out d.npz",
     "config": "train nosuch",
     "config file": "train missing.toml",
     "no config": "train",
@@ -528,6 +550,7 @@ print("heavy:", [name for name in ("numba", "torch") if name in sys.modules], "c
         ("evaluate random --against random --seed-list exam", 2),
         ("record --agents random --deals 1 --out missing/r.jsonl", 2),
         ("replay missing.jsonl", 2),
+        ("dataset missing.jsonl --out d.npz", 2),
         ("train nosuch", 2),
     ],
 )
