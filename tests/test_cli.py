@@ -113,6 +113,16 @@ def test_evaluate_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "seed list development" in text and "±" in text
 
 
+def test_evaluate_says_that_it_played_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    command = (
+        "evaluate rule --against random --variant turkish_short --option d.partnership=true "
+        "--deals 40"
+    )
+    assert cli.main(command.split()) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "turkish_short, d.partnership=True, 40 deals" in text and "pairs: each deal" in text
+
+
 @pytest.mark.parametrize("units", ["--deals 12", "--matches 2"])
 def test_evaluate_json(units: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = f"evaluate greedy --against random --variant turkish_short {units} --json"
@@ -305,6 +315,22 @@ def test_play_a_whole_match(
 ) -> None:
     text = _play("--against random --variant turkish_short", "1\n" * 400, monkeypatch, capsys)
     assert text.count("--- deal ") == 20 and "Your place: " in text
+
+
+def test_play_gives_places_to_teams(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = "--variant turkish_short --option d.partnership=true --deals 3 --against rule"
+    for seat in (0, 3):
+        text = _play(f"{options} --seat {seat}", "1\n" * 60, monkeypatch, capsys)
+        found = re.search(
+            r"Totals by seat: (.*)\. Totals by team: (.*)\. Your team's place: (\d)", text
+        )
+        assert found is not None
+        seats = [int(number) for number in found[1].split()]
+        teams = [int(number) for number in found[2].split()]
+        assert teams == [seats[0] + seats[2], seats[1] + seats[3]]
+        assert int(found[3]) == 1 + (teams[1 - seat % 2] > teams[seat % 2])
 
 
 def test_play_takes_names_and_numbers_and_says_what_is_wrong(
