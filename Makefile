@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-slow lint clean help
+.PHONY: demo test test-slow lint golden clean help
 
 demo: .venv/.installed  ## Train an agent by self-play for a few minutes and print how it does
 	$(BIN)/python -m train.demo
@@ -18,6 +18,10 @@ lint: .venv/.installed  ## Check style, formatting and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy king_env agents train tests
+
+golden: .venv/.installed  ## Write the golden files and the tables of docs/ anew, after a meant change
+	$(BIN)/python -m king_env.reference
+	$(BIN)/python -m tests.golden.make
 
 clean:  ## Remove .venv, builds and caches; runs/ stays
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

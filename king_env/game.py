@@ -14,11 +14,20 @@ from king_env import cards
 from king_env.engine import actions as action_table
 from king_env.engine import batch, step
 from king_env.engine.actions import ActionId, ActionNames
-from king_env.engine.layout import NO_TRUMP, NOBODY, NUM_SEATS, PHASES, Games, Tables, allocate
+from king_env.engine.layout import (
+    NO_TRUMP,
+    NOBODY,
+    NUM_SEATS,
+    PHASES,
+    UNKNOWN,
+    Games,
+    Tables,
+    allocate,
+)
 from king_env.render import table_text
 from king_env.rules.catalogue import Variant, load_variant
 from king_env.rules.spec import ContractSpec
-from king_env.rules.tables import DECISION_AUCTION, DECISION_NONE, tables_of
+from king_env.rules.tables import DECISION_AUCTION, DECISION_NONE, DECISION_ORDER, tables_of
 from king_env.view import View, legal_ids
 
 TRUMPS: Final = (*cards.SUITS, "NT")
@@ -98,6 +107,7 @@ class Game:
         self.start = start
         self.deals: list[DealLog] = []
         self._actor = NOBODY
+        self._contract = UNKNOWN
         if episode == "match":
             if position is not None:
                 raise ValueError(f"position: found {position!r}; allowed: for a deal only")
@@ -224,8 +234,8 @@ class Game:
         self._actor = status[batch.STATUS_ACTOR]
         if status[batch.STATUS_DEAL_OVER]:
             self._finish_log()
-        elif log.contract is None and status[batch.STATUS_CONTRACT] >= 0:
-            log.contract = self.variant.spec.contract[status[batch.STATUS_CONTRACT]].id
+        elif status[batch.STATUS_CONTRACT] != self._contract:
+            self._log_contract(status[batch.STATUS_CONTRACT])
         return status
 
     def check(self, action: ActionId | str) -> None:
@@ -426,12 +436,14 @@ class Game:
             suits = range(NO_TRUMP + int(table.allow_no_trump))
             pairs += [(int(table.plus_contract), suit) for suit in suits]
             pairs.append((int(table.minus_contract), NO_TRUMP))
+        elif decision == DECISION_ORDER:
+            for order, index in enumerate(table.order_contract):
+                if index >= 0:
+                    pairs.append((int(index), min(order, NO_TRUMP)))
         else:
             slots = [action - action_table.SLOT for action in self.legal_actions]
             pairs += [
-                (int(table.slot_contract[slot]), int(table.slot_trump[slot]))
-                for slot in slots
-                if slot >= 0
+                (int(table.slot_contract[slot]), int(table.slot_trump[slot])) for slot in slots
             ]
         found: dict[str, list[str]] = {}
         for index, suit in pairs:
@@ -492,9 +504,14 @@ class Game:
             for seat in range(NUM_SEATS)
         ]
         self._actor = int(game.deal.actor)
-        contract = self.contract
-        known = None if contract is None else contract.id
-        self.deals.append(DealLog(int(game.deal.dealer), dealt, contract=known))
+        self.deals.append(DealLog(int(game.deal.dealer), dealt))
+        self._log_contract(int(game.deal.contract))
+
+    def _log_contract(self, index: int) -> None:
+        """Notes the contract of the deal, or that there is none (any more)."""
+        self._contract = index
+        known = index != UNKNOWN
+        self.deals[-1].contract = self.variant.spec.contract[index].record_name if known else None
 
     def _finish_log(self) -> None:
         """Closes the log of the deal that has just ended and opens the next."""

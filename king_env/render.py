@@ -19,8 +19,10 @@ def deal_title(spec: VariantSpec, deal: Any, position: int) -> str:
         contract = spec.contract[int(deal.contract)]
         parts.append(contract.title or contract.id)
         trump = int(deal.trump)
-        if contract.trump != "none":
-            parts.append("no trump" if trump == 4 else f"trump {cards.SUITS[trump]}")
+        if 0 <= trump < 4:
+            parts.append(f"trump {cards.SUITS[trump]}")
+        elif contract.trump == "declared":
+            parts.append("no trump")
         if int(deal.declarer) != NOBODY:
             parts.append(f"declared by seat {int(deal.declarer)}")
     elif int(deal.unplayed):
@@ -30,12 +32,13 @@ def deal_title(spec: VariantSpec, deal: Any, position: int) -> str:
     return ", ".join(parts)
 
 
-def auction_line(deal: Any) -> str:
-    """Returns the state of the auction in words, or an empty line."""
+def auction_line(deal: Any, tricks: bool) -> str:
+    """Returns the state of the bidding in words, or an empty line; ``tricks``: bids are tricks."""
     parts = []
     if int(deal.call) != UNKNOWN and int(deal.holder) != NOBODY:
         verb = "bought by" if int(deal.buyer) != NOBODY else "held by"
-        parts.append(f"call {call_name(int(deal.call))} {verb} seat {int(deal.holder)}")
+        call = f"{int(deal.call) + 1} tricks" if tricks else call_name(int(deal.call))
+        parts.append(f"call {call} {verb} seat {int(deal.holder)}")
     if int(deal.asked) != UNKNOWN:
         parts.append(f"asked for {call_name(int(deal.asked))}")
     if int(deal.declined) != UNKNOWN:
@@ -57,7 +60,8 @@ def table_text(spec: VariantSpec, game: Any, seat: int | None = None) -> str:
     actor = int(deal.actor)
     turn = "nobody is to act" if actor == NOBODY else f"seat {actor} is to act"
     lines.append(f"{phase}: {turn}; dealer {int(deal.dealer)}, trick {int(deal.trick_number) + 1}")
-    auction = auction_line(deal)
+    bids_tricks = spec.deals[int(game.position)].decision == "order"
+    auction = auction_line(deal, bids_tricks)
     if auction:
         lines.append(auction)
     for player in range(NUM_SEATS):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from king_env import IllegalActionError
+from king_env.cards import CARD_NAMES
 from king_env.game import Game
 from king_env.rules.catalogue import VariantError
 from king_env.view import View
@@ -190,6 +191,11 @@ CONTRACTS: list[tuple[str, int, str, str | None]] = [
     ("international", 2, "no_queens", None),
     ("turkish_short", 0, "koz", "H"),
     ("turkish_short", 3, "kupa", None),
+    ("russian_auction", 9, "ordered", "C"),
+    ("russian_auction", 12, "ordered", "NT"),
+    ("russian_auction", 12, "ordered_misere", None),
+    ("russian_ordered", 2, "take_boys", None),
+    ("rifki", 1, "koz", "S"),
 ]
 
 
@@ -205,21 +211,33 @@ def test_a_deal_with_a_given_contract_starts_at_play(
     game = new_game(variant, **how, contract=contract, trump=trump)
     assert game.games.tobytes() == by_method.games.tobytes()
     assert game.phase == "PLAY" and game.deals[0].actions == []
-    assert game.contract is not None and game.contract.id == contract == game.deals[0].contract
+    assert game.contract is not None and game.contract.id == contract
+    assert game.deals[0].contract == game.contract.record_name
     deal = game.record.deal
     assert int(deal.trump) == ("SHDC".index(trump) if trump in tuple("SHDC") else 4)
     assert game.deals[0].dealt == undecided.deals[0].dealt
     decided = undecided.phase != "PLAY"
     assert int(deal.declarer) == (int(undecided.record.deal.chooser) if decided else 4)
     chosen = game.games.used[0].astype(int) - undecided.games.used[0]
-    assert chosen.sum() == (variant == "turkish_short") and (chosen >= 0).all()
+    quotas = game.variant.spec.phases.choose is not None
+    assert chosen.sum() == quotas and (chosen >= 0).all()
+    assert int(deal.dealt) == game.variant.spec.hand_size
     play(game, random.Random(1))
     # Nobody pays: what is scored is what the tricks are worth.
-    tricks = {"positive": 25, "koz": 40, "nulls": -75}
+    koz = 50 if variant == "rifki" else 40
+    tricks = {"positive": 25, "koz": koz, "nulls": -75, "ordered": 3, "ordered_misere": 3}
     if contract in tricks:
         base = 325 if contract == "nulls" else 0
         taken = [int(tricks_of) for tricks_of in deal.tricks]
         assert game.scores == [base + tricks[contract] * number for number in taken]
+
+
+def test_a_deal_by_the_last_card_shows_it() -> None:
+    game = new_game("russian_auction", seed=2, match=9, episode="deal", contract="ordered_last")
+    deal = game.record.deal
+    shown, owner = int(deal.shown), int(deal.shown_owner)
+    assert game.phase == "PLAY" and owner == int(deal.declarer) == int(deal.chooser)
+    assert CARD_NAMES[shown] == game.deals[0].dealt[owner][-1] and int(deal.trump) == shown // 13
 
 
 def test_a_contract_can_be_changed_and_survives_other_changes() -> None:
@@ -265,6 +283,8 @@ def undecided(game: Game) -> list[str]:
         ("international", {"position": 6, "contract": "positive"}, ["trump", "S, H, D, C, NT"]),
         ("international", {"position": 6, "contract": "positive", "trump": "X"}, ["trump", "'X'"]),
         ("international", {"position": 6, "contract": "nulls", "trump": "S"}, ["trump", "nulls"]),
+        ("russian_auction", {"position": 7, "contract": "no_king"}, ["ordered_last", "deal 7"]),
+        ("russian_auction", {"position": 7, "contract": "ordered"}, ["trump", "S, H, D, C, NT"]),
         ("turkish_short", {"contract": "koz", "trump": "NT"}, ["trump", "'NT'", "S, H, D, C"]),
         ("turkish_short", {"contract": "positive"}, ["contract", "kupa, el, erkek"]),
     ],

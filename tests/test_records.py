@@ -264,13 +264,19 @@ def test_wrong_scores_pass_when_they_are_not_checked() -> None:
 
 
 @pytest.mark.parametrize("number", range(0, 20, 3))
-@pytest.mark.parametrize("variant", ["international", "turkish_short", "tiny_three"])
+@pytest.mark.parametrize(
+    "variant",
+    ["international", "turkish_short", "rifki", "russian_auction", "russian_ordered", "tiny_three"],
+)
 def test_a_deal_that_started_at_play(variant: str, number: int) -> None:
     for start in ("play", "decision"):
         game = new_game(variant, seed=1, match=number, episode="deal", start=start)
         if start == "decision" and game.phase == "BID":
             game.set_contract("positive", "NT")
-        elif start == "decision" and game.phase == "CHOOSE":
+        elif start == "decision" and game.variant.name == "russian_auction":
+            if game.phase == "ORDER":
+                game.set_contract(("ordered_last", "ordered_misere")[number % 2])
+        elif start == "decision" and game.phase in ("CHOOSE", "ORDER"):
             _, name, *trump = game.legal_names()[-1].split(":")
             game.set_contract(name, *trump)
         assert game.phase == "PLAY"
@@ -279,7 +285,9 @@ def test_a_deal_that_started_at_play(variant: str, number: int) -> None:
         record = through_json(game.to_record())
         assert ("start" in record["episode"]) == skipped
         if skipped:
-            assert record["episode"]["start"]["contract"] == record["deals"][0]["contract"]
+            started = game.variant.spec.contract_index(record["episode"]["start"]["contract"])
+            name = game.variant.spec.contract[started].record_name
+            assert name == record["deals"][0]["contract"]
         again = replay(record)
         assert through_json(again.to_record()) == without_origin(record)
         assert again.legal_actions == game.legal_actions and again.scores == game.scores

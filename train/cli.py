@@ -260,6 +260,14 @@ class Train:
     minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
     """Train for about this time instead of the config's number of decisions."""
 
+    variant: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="VARIANT")
+    ] = ()
+    """A variant to learn instead of the config's variants and options; repeatable."""
+
+    option: Options = ()
+    """An option of the variants, over those of the config; repeatable."""
+
     seed: Number = None
     """Seed of the run instead of the config's."""
 
@@ -285,12 +293,12 @@ class Train:
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise InputError(f"seed: found {self.seed}; allowed: 0 to 2**63 - 1")
         check_count("workers", self.workers)
-        from train.config import find_config, load_config
+        from train.config import check_config, find_config, load_config
 
         given = None if self.config is None else load_config(self.config)
         if self.resume is not None:
-            for name in ("minutes", "seed", "out", "init", "workers"):
-                if getattr(self, name) is not None:
+            for name in ("minutes", "variant", "option", "seed", "out", "init", "workers"):
+                if getattr(self, name) not in (None, ()):
                     raise InputError(
                         f"--{name} and --resume exclude each other: the run goes on as it is"
                     )
@@ -309,6 +317,11 @@ class Train:
             config = given
             if self.workers is not None:
                 config = dataclasses.replace(config, workers=self.workers)
+            options = {} if self.variant else config.options
+            options = {**options, **read_options(self.option)}
+            variants = self.variant or config.variants
+            config = dataclasses.replace(config, variants=variants, options=options)
+            check_config(config, "command")
             seed = config.seed if self.seed is None else self.seed
             out = self.out or free_folder(Path("runs"), f"{find_config(self.config).stem}-{seed}")
         if self.init is not None and not self.init.exists():
@@ -326,7 +339,9 @@ class Train:
             progress=not self.quiet,
         )
         print(f"run folder: {folder}")
-        print(f"next: king evaluate {folder} --against rule --deals 2000")
+        chosen = "" if config.variants[0] == "international" else f" --variant {config.variants[0]}"
+        chosen += "".join(f" --option {name}={value}" for name, value in config.options.items())
+        print(f"next: king evaluate {folder} --against rule --deals 2000{chosen}")
 
 
 @dataclass(kw_only=True)

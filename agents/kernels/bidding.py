@@ -42,7 +42,6 @@ from king_env.engine.layout import (
     NO_TRUMP,
     NOBODY,
     PHASE_BID,
-    PHASE_CHOOSE,
     PHASE_DECIDE,
     PHASE_DECLARE,
     PHASE_NEGOTIATE,
@@ -51,7 +50,7 @@ from king_env.engine.layout import (
 )
 from king_env.engine.step import is_legal
 from king_env.rules.spec import NUM_SLOTS
-from king_env.rules.tables import LEADER_DECLARER
+from king_env.rules.tables import DECISION_CHOOSE, LEADER_DECLARER
 
 AGREES: Final = np.array([1.0, 0.74, 0.45, 0.24, 0.12, 0.07, 0.04, 0.02, 0.01])
 """Chance that the holder agrees to a price, by its worth above his own call of the same sign.
@@ -241,7 +240,7 @@ def choose_before_play(g: Any, t: Any, hw: Any, means: Any) -> Any:
     """Returns the action of a phase before PLAY."""
     d = g.deal
     phase = d.phase
-    if phase == PHASE_CHOOSE:
+    if t.deal_decision[g.position] == DECISION_CHOOSE:
         return choose_contract(g, t, hw, means)
     seat = i64(d.actor)
     plus, declaration = plus_value(g, t, seat, hw, means)

@@ -1,7 +1,7 @@
 """The rule-based agent: card play by terms and weights, choices before play by hand values.
 
 It plays any contract that is made of units, by the rule table; it has no randomness. Where it has
-no opinion of its own (ordering, buying and selling) it does what greedy does.
+no opinion of its own (orders on a few cards, buying and selling) it does what greedy does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from agents.kernels.bidding import choose_before_play
 from agents.kernels.cards import best_card
 from agents.kernels.simple import greedy_action
 from king_env.engine.jit import inline
-from king_env.engine.layout import PHASE_BUY, PHASE_ORDER, PHASE_PLAY, PHASE_SELL, i64
+from king_env.engine.layout import PHASE_PLAY, i64
+from king_env.rules.tables import DECISION_ORDER
 
 _FIRST_ROW: Final = 0
 
@@ -22,9 +23,8 @@ _FIRST_ROW: Final = 0
 def rule_action(g: Any, t: Any) -> Any:
     """Returns the rule-based agent's action."""
     d = g.deal
-    phase = d.phase
-    if phase == PHASE_PLAY:
+    if d.phase == PHASE_PLAY:
         return best_card(d, t, CARD_WEIGHTS, i64(_FIRST_ROW))
-    if phase == PHASE_ORDER or phase == PHASE_BUY or phase == PHASE_SELL:
+    if t.deal_decision[g.position] == DECISION_ORDER:
         return greedy_action(d, t)
     return choose_before_play(g, t, HAND_WEIGHTS, HAND_MEANS)

@@ -158,8 +158,10 @@ def greedy_action(d: Any, t: Any) -> Any:
     phase = d.phase
     if phase == PHASE_PLAY:
         return greedy_card(d, t)
-    if phase == PHASE_CHOOSE:
-        return greedy_choice(d, t)
+    if phase == PHASE_CHOOSE or phase == PHASE_ORDER:
+        choice = greedy_choice(d, t)
+        if choice >= 0:
+            return choice
     if phase == PHASE_BID:
         return i64(PASS)
     if phase == PHASE_DECIDE:

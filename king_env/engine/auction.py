@@ -199,15 +199,23 @@ def begin_bidding(d: Any, t: Any) -> None:
 
 
 @inline
-def next_bidder(d: Any, t: Any) -> None:
-    """Passes the turn to the next seat still in the bidding, or ends the bidding."""
+def next_speaker(d: Any, t: Any) -> Any:
+    """Returns the next seat still in the bidding that does not hold the call, or NOBODY."""
     seat = i64(d.actor)
     for _ in range(NUM_SEATS):
         seat = (seat + i64(t.step)) & 3
         if (i64(d.active) >> seat) & 1 and seat != d.holder:
-            d.actor = seat
-            return
-    if d.holder != NOBODY and d.call == t.top_rung and t.top_binds:
+            return seat
+    return i64(NOBODY)
+
+
+@inline
+def next_bidder(d: Any, t: Any) -> None:
+    """Passes the turn to the next seat still in the bidding, or ends the bidding."""
+    seat = next_speaker(d, t)
+    if seat != NOBODY:
+        d.actor = seat
+    elif d.holder != NOBODY and d.call == t.top_rung and t.top_binds:
         sell(d, t, i64(d.holder), i64(d.call))
     else:
         decide(d)

@@ -86,7 +86,7 @@ def may_choose(g: Any, t: Any, seat: Any, contract: Any) -> bool:
         return False
     if t.per_table[contract] > 0 and table_used(g, contract) >= t.per_table[contract]:
         return False
-    if t.contract_capped == 0:
+    if t.look_ahead == 0:
         return True
     use(g, t, seat, contract)
     possible = demands_can_be_met(g, t)

@@ -68,3 +68,13 @@ def deal_rest(d: Any, t: Any) -> None:
         d.hands[seat] |= d.undealt[seat]
         d.undealt[seat] = ZERO
     d.dealt = t.hand_size
+
+
+@inline
+def show_last(d: Any, t: Any) -> None:
+    """Shows the last card dealt to the declarer; its suit is trump."""
+    declarer = i64(d.declarer)
+    card = i64(d.order[declarer, i64(t.hand_size) - 1])
+    d.shown = card
+    d.shown_owner = declarer
+    d.trump = card // 13

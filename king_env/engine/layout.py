@@ -76,15 +76,15 @@ DEAL_DTYPE: Final = np.dtype(
         ("shown", "u1"),  # a card shown to all, or NO_CARD
         ("shown_owner", "u1"),
         # The auction
-        ("floor", "i1"),  # highest rung ever reached, or UNKNOWN
-        ("call", "i1"),  # the holder's call as a rung, or UNKNOWN
+        ("floor", "i1"),  # highest rung ever reached, or tricks bid - 1, or UNKNOWN
+        ("call", "i1"),  # the holder's call as a rung, or tricks bid - 1, or UNKNOWN
         ("asked", "i1"),  # rung of the negotiation or ultimatum put, or UNKNOWN
         ("declined", "i1"),  # rung of the last negotiation declined, or UNKNOWN
         ("offers", "u1"),  # raises and matches made
         ("requests", "u1"),  # negotiations left
         ("active", "u1"),  # bit s: seat s is still in the bidding
         ("rejected", "u1"),  # bit s: seat s rejected the ultimatum
-        ("unplayed", "u1"),  # 1: the deal was taken unplayed
+        ("unplayed", "u1"),  # 1: the deal was taken unplayed, or tricks were written
     ],
     align=True,
 )

@@ -107,8 +107,8 @@ BIT_BLOCKS: Final = _lay_out(
         ("declarer", 4, 1, "relative seat that declared"),
         ("holder", 4, 1, "relative seat that holds the highest call"),
         ("buyer", 4, 1, "relative seat that bought the choice"),
-        ("floor", NUM_RUNGS, 1, "highest rung reached in the auction"),
-        ("call", NUM_RUNGS, 1, "rung of the holder's call"),
+        ("floor", NUM_RUNGS, 1, "highest rung reached in the auction, or tricks bid - 1"),
+        ("call", NUM_RUNGS, 1, "rung of the holder's call, or tricks bid - 1"),
         ("asked", NUM_RUNGS, 1, "rung that a negotiation or ultimatum asks for"),
         ("declined", NUM_RUNGS, 1, "rung of the last negotiation declined"),
         ("bidding", 4, 1, "relative seats still in the bidding"),
@@ -381,7 +381,7 @@ def observe_table(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
     put(bits, row, _LEAD_SUIT, trick_code(d, t, seat), 26)
     put(bits, row, _UNIT_PLUS, contract_code(d, t), 46)
     put(bits, row, _PHASE, seats_code(d, t, seat), 28 + NUM_PHASES)
-    if t.rungs != 0:
+    if t.rungs != 0 or t.buying != 0:
         put(bits, row, _FLOOR, auction_code(d, t, seat), 4 * NUM_RUNGS + 8)
     if d.shown != NO_CARD:
         put_one(bits, row, _SHOWN_SUIT, i64(d.shown) // 13)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, SLOT
 from king_env.engine.auction import allow_auction, apply_auction, begin_auction, settle
 from king_env.engine.choice import choose_slot, legal_choices, set_slot_actions, use
-from king_env.engine.deal import deal_rest, hand_out, shuffle_pack
+from king_env.engine.deal import deal_rest, hand_out, show_last, shuffle_pack
 from king_env.engine.jit import inline, kernel, lowest, popcount
 from king_env.engine.layout import (
     NO_CARD,
@@ -20,12 +20,20 @@ from king_env.engine.layout import (
     NUM_SEATS,
     ONE,
     PHASE_CHOOSE,
+    PHASE_ORDER,
     PHASE_OVER,
     PHASE_PLAY,
     UNKNOWN,
     ZERO,
     i64,
     u64,
+)
+from king_env.engine.order import (
+    allow_ordering,
+    apply_ordering,
+    begin_ordering,
+    draw_order,
+    settle_order,
 )
 from king_env.engine.play import legal_cards, play_card
 from king_env.engine.rng import (
@@ -40,9 +48,13 @@ from king_env.engine.rng import (
 from king_env.rules.spec import MAX_CONTRACTS, MAX_GROUPS, NUM_SLOTS
 from king_env.rules.tables import (
     DECISION_AUCTION,
+    DECISION_CHOOSE,
     DECISION_NONE,
+    DECISION_ORDER,
     LEADER_DECLARER,
     LEADER_NEXT,
+    TRUMP_DECLARED,
+    TRUMP_LAST_CARD,
 )
 
 ILLEGAL: Final = 1
@@ -58,13 +70,16 @@ def set_legal(g: Any, t: Any) -> None:
     d = g.deal
     for word in range(NUM_MASK_WORDS):
         d.legal[word] = ZERO
-    phase = d.phase
-    if phase == PHASE_PLAY:
+    if d.phase == PHASE_PLAY:
         d.legal[0] = legal_cards(d, t, d.hands[d.actor])
-    elif phase == PHASE_CHOOSE:
-        set_slot_actions(d, legal_choices(g, t, i64(d.actor)))
-    elif phase != PHASE_OVER:
-        allow_auction(d, t)
+    elif d.phase != PHASE_OVER:
+        decision = t.deal_decision[g.position]
+        if decision == DECISION_AUCTION:
+            allow_auction(d, t)
+        elif decision == DECISION_CHOOSE:
+            set_slot_actions(d, legal_choices(g, t, i64(d.actor)))
+        else:
+            allow_ordering(d, t)
 
 
 @inline
@@ -150,9 +165,11 @@ def begin_deal(g: Any, t: Any) -> None:
         begin_play(g, t)
     elif decision == DECISION_AUCTION:
         begin_auction(d, t)
-    else:
-        d.phase = PHASE_CHOOSE
+    elif decision == DECISION_CHOOSE:
+        d.phase = PHASE_ORDER if t.choose_is_order else PHASE_CHOOSE
         d.actor = d.chooser
+    else:
+        begin_ordering(d, t)
     set_legal(g, t)
 
 
@@ -162,6 +179,8 @@ def begin_play(g: Any, t: Any) -> None:
     d = g.deal
     if d.dealt < t.hand_size:
         deal_rest(d, t)
+    if t.trump[d.contract] == TRUMP_LAST_CARD:
+        show_last(d, t)
     if t.deal_leader[g.position] == LEADER_DECLARER:
         d.leader = d.declarer
     d.phase = PHASE_PLAY
@@ -176,7 +195,11 @@ def end_deal(g: Any, t: Any) -> None:
         constant = i64(t.constant[d.contract])
         for seat in range(NUM_SEATS):
             d.points[seat] = i64(d.points[seat]) + constant
-    settle(d, t)
+    decision = t.deal_decision[g.position]
+    if decision == DECISION_AUCTION:
+        settle(d, t)
+    elif decision == DECISION_ORDER:
+        settle_order(d, t)
     for seat in range(NUM_SEATS):
         g.totals[seat] += i64(d.points[seat])
         d.points[seat] = 0
@@ -202,11 +225,14 @@ def apply(g: Any, t: Any, action: Any) -> Any:
     if d.phase == PHASE_PLAY:
         over = play_card(d, t, action)
     else:
-        if d.phase == PHASE_CHOOSE:
+        decision = t.deal_decision[g.position]
+        if decision == DECISION_AUCTION:
+            over = apply_auction(d, t, action)
+        elif decision == DECISION_CHOOSE:
             choose_slot(g, t, action - SLOT)
             d.phase = PHASE_PLAY
         else:
-            over = apply_auction(d, t, action)
+            over = apply_ordering(d, t, action)
         if d.phase == PHASE_PLAY:
             begin_play(g, t)
     if over:
@@ -254,7 +280,7 @@ def invent_history(g: Any, t: Any) -> None:
     """Draws the choices used up before ``g.position`` from a random legal history."""
     key = make_key(g.seed, g.match, 0, STREAM_HISTORY)
     for position in range(i64(g.position)):
-        if t.deal_decision[position] <= DECISION_AUCTION:
+        if t.deal_decision[position] != DECISION_CHOOSE:
             continue
         dealer = (i64(g.first_dealer) + position * i64(t.step)) & 3
         after = (dealer + i64(t.step)) & 3
@@ -329,11 +355,13 @@ def skip_decisions(g: Any, t: Any) -> None:
             d.contract = t.plus_contract if plus else t.minus_contract
             d.trump = NO_TRUMP
         d.active = 0
+    elif decision == DECISION_ORDER:
+        draw_order(d, t, draw(key, 0), longest_suit(hand))
     else:
         contract = random_choice(g, t, seat, draw(key, 0))
         use(g, t, seat, contract)
         d.contract = contract
-        d.trump = longest_suit(hand) if t.trump[contract] == 1 else NO_TRUMP
+        d.trump = longest_suit(hand) if t.trump[contract] == TRUMP_DECLARED else NO_TRUMP
     begin_play(g, t)
     set_legal(g, t)
 

@@ -11,7 +11,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from king_env.rules.spec import LADDER, MAX_CONTRACTS, MAX_DEALS, MAX_GROUPS, NUM_SLOTS, VariantSpec
+from king_env.rules.spec import (
+    LADDER,
+    MAX_CONTRACTS,
+    MAX_DEALS,
+    MAX_GROUPS,
+    NUM_SLOTS,
+    OrderSpec,
+    VariantSpec,
+)
 from king_env.schema import DocumentError, read, suggest
 
 OptionValue: TypeAlias = int | str | bool
@@ -34,6 +42,7 @@ class Variant:
         options: the options that differ from the variant's own, as in records.
         data: the resolved data; reading it again gives the same spec.
         shipped: whether ``name`` alone finds the variant again.
+        changes: what its file changes in its parent, one ``place = value`` each.
     """
 
     name: str
@@ -41,6 +50,7 @@ class Variant:
     options: dict[str, OptionValue]
     data: dict[str, Any]
     shipped: bool
+    changes: tuple[str, ...] = ()
 
 
 def variant_names() -> list[str]:
@@ -68,7 +78,7 @@ def load_variant(
     name = str(name)
     if name.endswith(".toml") or "/" in name:
         path = Path(name)  # read each time: the user may have edited it
-        return _build(_read_file(path, ()), path.name, given, False)
+        return _build(_read_file(path, ()), path.name, given, False, _changes(path))
     return _load_shipped(name, json.dumps(given, sort_keys=True, default=repr))
 
 
@@ -77,7 +87,33 @@ def _load_shipped(name: str, options: str) -> Variant:
     """Loads a shipped variant; options are JSON text, in which 1 and true are not the same."""
     if name not in variant_names():
         raise VariantError([f"variant {name!r}: unknown; {suggest(name, variant_names())}"])
-    return _build(_read_file(_FOLDER / f"{name}.toml", ()), name, json.loads(options), True)
+    path = _FOLDER / f"{name}.toml"
+    return _build(_read_file(path, ()), name, json.loads(options), True, _changes(path))
+
+
+def _changes(path: Path) -> tuple[str, ...]:
+    """Returns what a variant file, which can be read, changes in its parent."""
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    if str(data.pop("parent", "")) not in variant_names():
+        return ()
+    for key in ("id", "title", "summary", "source"):
+        data.pop(key, None)
+    return tuple(_flatten({**data.pop("options", {}), **data}))
+
+
+def _flatten(node: Any, place: str = "") -> list[str]:
+    """Returns one ``place = value`` for each value of nested tables; lists by id or number."""
+    if isinstance(node, dict):
+        entries = [(str(key), value) for key, value in node.items() if key not in ("id", "name")]
+    elif isinstance(node, list) and node and all(isinstance(entry, dict) for entry in node):
+        entries = [
+            (str(entry.get("id", entry.get("name", index))), entry)
+            for index, entry in enumerate(node)
+        ]
+    else:
+        return [f"{place} = {value_text(node)}"]
+    prefix = f"{place}." if place else ""
+    return [line for key, value in entries for line in _flatten(value, prefix + key)]
 
 
 def _read_file(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
@@ -140,7 +176,13 @@ def _merge(base: dict[str, Any], data: dict[str, Any], path: Path) -> dict[str, 
     return merged
 
 
-def _build(data: dict[str, Any], where: str, options: dict[str, object], shipped: bool) -> Variant:
+def _build(
+    data: dict[str, Any],
+    where: str,
+    options: dict[str, object],
+    shipped: bool,
+    changes: tuple[str, ...] = (),
+) -> Variant:
     """Applies options and reads the data into a validated spec."""
     problems: list[str] = []
     where = f"variant {where}"
@@ -162,8 +204,10 @@ def _build(data: dict[str, Any], where: str, options: dict[str, object], shipped
             continue
         parsed = _parse_value(value, allowed[name])
         if parsed is None:
-            choices = ", ".join(_key(choice) for choice in allowed[name])
-            problems.append(f"{where}: option {name}: found {_key(value)!r}; allowed: {choices}")
+            choices = ", ".join(value_text(choice) for choice in allowed[name])
+            problems.append(
+                f"{where}: option {name}: found {value_text(value)!r}; allowed: {choices}"
+            )
         else:
             values[name] = parsed
     if problems:
@@ -181,14 +225,23 @@ def _build(data: dict[str, Any], where: str, options: dict[str, object], shipped
                     f"set that under [options]"
                 )
         value = values[option.name]
-        for other, needed in option.requires.get(_key(value), {}).items():
+        for other, needed in option.requires.get(value_text(value), {}).items():
             if values.get(other) != needed:
+                found = value_text(values.get(other))
                 problems.append(
-                    f"{where}: option {option.name} = {_key(value)} contradicts "
-                    f"{other} = {_key(values.get(other))}; allowed with it: {_key(needed)}"
+                    f"{where}: option {option.name} = {value_text(value)} contradicts "
+                    f"{other} = {found}; allowed with it: {value_text(needed)}"
                 )
-        changes = {place: value for place in option.set} | option.patch.get(_key(value), {})
-        for place, new in changes.items():
+        for other in option.when:
+            if other not in values:
+                problems.append(
+                    f"{where}: option {option.name}.when: unknown option {other!r}; "
+                    f"{suggest(other, values)}"
+                )
+        if not all(values.get(other) in needed for other, needed in option.when.items()):
+            continue
+        edits = {place: value for place in option.set} | option.patch.get(value_text(value), {})
+        for place, new in edits.items():
             _assign(data, place, new, f"{where}: option {option.name}", problems)
     for entry in data.get("option", []):
         entry["default"] = values[entry["name"]]
@@ -200,10 +253,10 @@ def _build(data: dict[str, Any], where: str, options: dict[str, object], shipped
     defaults = {entry.name: entry.default for entry in trial.option}
     defaults |= {name: _parse_value(value, allowed[name]) for name, value in own.items()}
     changed = {name: value for name, value in values.items() if value != defaults[name]}
-    return Variant(spec.id, spec, changed, data, shipped)
+    return Variant(spec.id, spec, changed, data, shipped, changes)
 
 
-def _key(value: object) -> str:
+def value_text(value: object) -> str:
     """Returns an option value as it is written in files and commands."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -215,7 +268,7 @@ def _parse_value(value: object, allowed: tuple[OptionValue, ...]) -> OptionValue
             return choice
     if isinstance(value, str):
         for choice in allowed:
-            if _key(choice) == value.strip().lower():
+            if value_text(choice).lower() == value.strip().lower():
                 return choice
     return None
 
@@ -285,11 +338,15 @@ def _contradictions(spec: VariantSpec) -> list[str]:
             problems.append(f"{place}.decision: 'auction' needs a table phases.auction")
         if deal.decision == "choose" and spec.phases.choose is None:
             problems.append(f"{place}.decision: 'choose' needs a table phases.choose")
+        if deal.decision == "order" and spec.phases.order is None:
+            problems.append(f"{place}.decision: 'order' needs a table phases.order")
         if deal.first_cards >= spec.hand_size:
             problems.append(
                 f"{place}.first_cards: found {deal.first_cards}; allowed: 0 to {spec.hand_size - 1}"
             )
     problems += _choice_contradictions(spec)
+    if spec.phases.order is not None:
+        problems += _order_contradictions(spec, spec.phases.order)
     if spec.phases.auction is not None:
         auction = spec.phases.auction
         for field in ("plus", "minus"):
@@ -369,6 +426,33 @@ def _choice_contradictions(spec: VariantSpec) -> list[str]:
     return problems
 
 
+def _order_contradictions(spec: VariantSpec, order: OrderSpec) -> list[str]:
+    """Returns what is wrong with the contracts that may be ordered."""
+    problems: list[str] = []
+    by_id = {contract.id: contract for contract in spec.contract}
+    needed = {"suits": "declared", "no_trump": "declared", "last": "last_card", "misere": "none"}
+    for field, trump in needed.items():
+        name = getattr(order, field)
+        if name and name not in by_id:
+            problems.append(f"phases.order.{field}: found {name!r}; {suggest(name, by_id)}")
+        elif name and by_id[name].trump != trump:
+            problems.append(f"phases.order.{field}: {name!r} must have trump = {trump!r}")
+    offered = [bool(order.suits), bool(order.no_trump), bool(order.last), bool(order.misere)]
+    if not any(offered):
+        problems.append("phases.order: expected at least one of suits, no_trump, last, misere")
+    if order.write > spec.hand_size:
+        problems.append(
+            f"phases.order.write: found {order.write}; allowed: 0 to {spec.hand_size} tricks"
+        )
+    if len(order.share) != 4:
+        problems.append("phases.order.share: expected four weights: suit, NT, LAST, MISERE")
+    elif any(offered) and not any(
+        weight for weight, on in zip(order.share, offered, strict=True) if on
+    ):
+        problems.append("phases.order.share: every order on offer has weight 0")
+    return problems
+
+
 def largest_deal_score(spec: VariantSpec, contract_id: str) -> int:
     """Returns a bound on the size of one seat's score in a deal, settlements included."""
     contract = spec.contract[spec.contract_index(contract_id)]
@@ -382,10 +466,12 @@ def largest_deal_score(spec: VariantSpec, contract_id: str) -> int:
         + 2 * abs(contract.last)
         + abs(contract.constant)
     )
-    auction = spec.phases.auction
-    if auction is None:
-        return units
-    return units + max(8 * auction.plus_unit, suit * auction.minus_unit)
+    paid = 0
+    if spec.phases.auction is not None:
+        paid = max(8 * spec.phases.auction.plus_unit, suit * spec.phases.auction.minus_unit)
+    if spec.phases.order is not None:
+        paid = max(paid, (8 + spec.phases.order.write) * spec.phases.order.unit)
+    return units + paid
 
 
 def mean_deal_size(spec: VariantSpec) -> int:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from king_env.rules.catalogue import Variant, rungs_allowed
-from king_env.rules.spec import LADDER, AuctionSpec, ContractSpec, DealSpec, VariantSpec
+from king_env.rules.catalogue import Variant, rungs_allowed, value_text
+from king_env.rules.spec import (
+    LADDER,
+    AuctionSpec,
+    ChoiceSpec,
+    ContractSpec,
+    DealSpec,
+    OrderSpec,
+    VariantSpec,
+)
 
 _LEAD_TEXT = {
     "free": "",
-    "no_hearts": "hearts may be led from a hand of hearts only",
-    "until_broken": "no heart may be led until one has been played, but from hearts only",
-    "king_only": "the king of hearts may be led as the last card only",
+    "no_hearts": "hearts may not be led, but from a hand of hearts only",
+    "until_broken": "hearts may not be led before one was played to an earlier trick, but from a "
+    "hand of hearts only",
+    "king_only": "the king of hearts may not be led, but as the last card",
 }
 _VOID_TEXT = {
     "free": "",
@@ -21,6 +30,12 @@ _LEADER_TEXT = {
     "dealer": "the dealer leads",
     "next": "the player after the dealer leads",
     "declarer": "the declarer leads",
+}
+_ORDER_TEXT = {
+    "S": "spades, hearts, diamonds or clubs (that suit is trump)",
+    "NT": "NT (no trump)",
+    "LAST": "LAST (the last card dealt to the declarer is shown, its suit is trump)",
+    "MISERE": "MISERE (no trump, ranks reversed)",
 }
 
 
@@ -47,6 +62,8 @@ def contract_rules(contract: ContractSpec) -> str:
     parts = []
     if contract.trump == "declared":
         parts.append("the declarer names trump")
+    if contract.trump == "last_card":
+        parts.append("the declarer's last card dealt is shown, its suit is trump")
     if contract.ranks == "reversed":
         parts.append("ranks are reversed, the lowest card is the highest")
     parts += [text for text in (_LEAD_TEXT[contract.lead], _VOID_TEXT[contract.void]) if text]
@@ -69,6 +86,8 @@ def schedule_line(deal: DealSpec, first: int, spec: VariantSpec) -> str:
         what = contract.title or contract.id
     elif deal.decision == "auction":
         what = f"{chooser} may declare, or sell that right in an auction"
+    elif deal.decision == "order":
+        what = f"{chooser} orders the deal"
     else:
         what = f"{chooser} chooses the contract"
     early = f", on his first {deal.first_cards} cards" if deal.first_cards else ""
@@ -133,58 +152,116 @@ def auction_lines(auction: AuctionSpec) -> list[str]:
     return lines
 
 
-def rule_sheet(variant: Variant) -> str:
-    """Returns the rules of a variant as text that a reader can play from."""
-    spec = variant.spec
-    direction = "clockwise" if spec.step > 0 else "counter-clockwise"
-    lines = [
-        f"{spec.title} ({variant.name})",
-        spec.summary,
-        f"Source: {spec.source}",
-        "",
-        f"Four players, {spec.pack} cards (low card {'2' if spec.pack == 52 else '7'}), "
-        f"{spec.hand_size} each; dealing and play go {direction}.",
-        "Suit must be followed. The highest trump, else the highest card of the suit led, wins the "
-        "trick and its taker leads next.",
+def order_lines(order: OrderSpec) -> list[str]:
+    """Returns ordering, buying and their settlement in words."""
+    names = [_ORDER_TEXT[name] for name in order.contracts() if name in _ORDER_TEXT]
+    if order.write:
+        points = order.write * order.unit
+        names.append(f"WRITE2 (no play, {points:+d} for everybody)")
+    lines = [f"The orderer names one of: {', '.join(names)}."]
+    if order.buying == "off":
+        return lines
+    when = "Before he orders" if order.buying == "before_order" else "After his order"
+    lines += [
+        f"{when} the others bid tricks from his next on, 1 to {order.max_bid}, each bid above the "
+        "last; a pass is for good.",
+        "He accepts or refuses the best bid." if order.seller_may_refuse else "The best bid buys.",
+        "A buyer orders anew, from the same list.",
     ]
+    capped = ", at most for the tricks he took" if order.payment == "tricks_taken" else ""
+    lines.append(f"At the end the buyer pays the orderer {order.unit} for each trick bid{capped}.")
+    return lines
+
+
+def quota_lines(choose: ChoiceSpec, spec: VariantSpec) -> list[str]:
+    """Returns the quotas of free choice in words."""
+    lines = []
+    for group in choose.group:
+        members = [c for c in spec.contract if c.group == group.id and c.slot >= 0]
+        names = ", ".join(c.title or c.id for c in members)
+        lines.append(f"Each player chooses {group.per_player} from: {names}")
+        for field, who in (("per_player", "by one player"), ("per_table", "by all together")):
+            limits = {getattr(contract, field) for contract in members} - {0}
+            for limit in sorted(limits):
+                some = [c.title or c.id for c in members if getattr(c, field) == limit]
+                which = "each" if len(some) == len(members) else ", ".join(some)
+                lines.append(f"    {which} at most {times_word(limit)} {who}")
+    return lines
+
+
+def times_word(number: int) -> str:
+    """Returns ``once``, ``twice`` or ``N times``."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def played_contracts(spec: VariantSpec) -> list[ContractSpec]:
+    """Returns the contracts that can come up in a match."""
+    names = {deal.contract for deal in spec.deals}
+    decisions = {deal.decision for deal in spec.deals}
+    if spec.phases.choose is not None and "choose" in decisions:
+        names |= {contract.id for contract in spec.contract if contract.slot >= 0}
+    if spec.phases.order is not None and "order" in decisions:
+        names |= set(spec.phases.order.contracts().values())
+    if spec.phases.auction is not None and "auction" in decisions:
+        names |= {spec.phases.auction.plus, spec.phases.auction.minus}
+    return [contract for contract in spec.contract if contract.id in names]
+
+
+def table_lines(spec: VariantSpec) -> list[str]:
+    """Returns what holds in every deal."""
+    direction = "clockwise" if spec.step > 0 else "counter-clockwise"
+    ranks = "A K Q J 10 9 8 7" + (" 6 5 4 3 2" if spec.pack == 52 else "")
     dealer = "by lot" if spec.first_dealer == "lot" else f"seat {spec.first_dealer}"
-    lines.append(f"First dealer: {dealer}; then the next player deals.")
+    lines = [
+        f"Four players, {spec.pack} cards, {spec.hand_size} each; high to low: {ranks}.",
+        f"Dealing and play go {direction}. First dealer: {dealer}; then the next player deals.",
+        "Suit must be followed; a player who cannot may play any card unless the contract says "
+        "otherwise.",
+        "The highest trump, else the highest card of the suit led, wins the trick; its taker leads "
+        "next.",
+    ]
     if spec.early_end == "auto":
         lines.append("A deal ends when all cards that count have been taken.")
     if spec.partnership:
         lines.append("Seats 0 and 2 play seats 1 and 3; the points of a team count together.")
+    return lines
+
+
+def rule_sheet(variant: Variant) -> str:
+    """Returns the rules of a variant as text that a reader can play from."""
+    spec = variant.spec
+    lines = [f"{spec.title} ({variant.name})", spec.summary, f"Source: {spec.source}"]
+    if variant.changes:
+        lines += ["", f"Differs from {spec.parent} in"]
+        lines += [f"  {change}" for change in variant.changes]
+    lines += ["", "Play", *(f"  {line}" for line in table_lines(spec))]
     lines += ["", f"Schedule ({len(spec.deals)} deals)"]
     number = 1
     for deal in spec.schedule:
-        lines.append(schedule_line(deal, number, spec))
-        number += deal.times
+        if deal.times:
+            lines.append(schedule_line(deal, number, spec))
+            number += deal.times
     lines += ["", "Contracts"]
-    for contract in spec.contract:
+    for contract in played_contracts(spec):
         lines.append(f"  {contract.title or contract.id}: {contract_points(contract, spec.pack)}")
         rules = contract_rules(contract)
         if rules:
             lines.append(f"      {rules}")
-    if spec.phases.choose is not None:
-        lines += ["", "Choice"]
-        for group in spec.phases.choose.group:
-            members = [c for c in spec.contract if c.group == group.id and c.slot >= 0]
-            names = ", ".join(c.title or c.id for c in members)
-            lines.append(f"  Each player chooses {group.per_player} from: {names}")
-            once = [c.title or c.id for c in members if c.per_player]
-            if once:
-                lines.append(f"      not oftener than {members[0].per_player} each by one player")
-            capped = [c.per_table for c in members if c.per_table]
-            if capped:
-                lines.append(f"      each {capped[0]} times at most by all together")
-    if spec.phases.auction is not None:
+    decisions = {deal.decision for deal in spec.deals}
+    if spec.phases.choose is not None and "choose" in decisions:
+        title = "Choice" if spec.phases.choose.phase == "CHOOSE" else "Orders"
+        lines += ["", title, *(f"  {line}" for line in quota_lines(spec.phases.choose, spec))]
+    if spec.phases.order is not None and "order" in decisions:
+        lines += ["", "Orders", *(f"  {line}" for line in order_lines(spec.phases.order))]
+    if spec.phases.auction is not None and "auction" in decisions:
         lines += ["", "Auction", *(f"  {line}" for line in auction_lines(spec.phases.auction))]
-    lines += ["", "The highest total wins; equal totals share the place."]
+    who = "team with the highest total" if spec.partnership else "highest total"
+    lines += ["", f"The {who} wins; equal totals share the place."]
     if spec.option:
-        lines += ["", "Options (--option NAME=VALUE)"]
+        lines += ["", "Options (--option NAME=VALUE); * marks those changed here"]
         for option in spec.option:
-            values = ", ".join(str(value).lower() for value in option.values)
+            values = ", ".join(value_text(value) for value in option.values)
             mark = "*" if option.name in variant.options else " "
-            now = str(option.default).lower()
-            lines.append(f" {mark}{option.name} = {now}   [{values}]")
+            lines.append(f" {mark}{option.name} = {value_text(option.default)}   [{values}]")
             lines.append(f"      {option.doc}")
     return "\n".join(lines)

@@ -16,9 +16,9 @@ from king_env.schema import item
 
 LEAD_RULES: Final = ("free", "no_hearts", "until_broken", "king_only")
 VOID_RULES: Final = ("free", "must_trump", "force_king", "force_penalty")
-TRUMP_RULES: Final = ("none", "declared")
+TRUMP_RULES: Final = ("none", "declared", "last_card")
 RANK_ORDERS: Final = ("normal", "reversed")
-DECISIONS: Final = ("none", "auction", "choose")
+DECISIONS: Final = ("none", "auction", "choose", "order")
 LEADERS: Final = ("dealer", "next", "declarer")
 UNITS: Final = ("heart", "queen", "man", "king_of_hearts")
 """Units that lie on cards; tricks, last tricks and the constant are counted apart."""
@@ -40,6 +40,7 @@ class ContractSpec:
 
     id: str = item("name of the contract in records, such as no_tricks")
     title: str = item("name of the contract for people", "")
+    record: str = item("name in records, where several contracts share one; else the id", "")
     trick: int = item("points for each trick", 0, **_POINTS)
     heart: int = item("points for each heart", 0, **_POINTS)
     queen: int = item("points for each queen", 0, **_POINTS)
@@ -53,13 +54,19 @@ class ContractSpec:
     duck: bool = item("a penalty card below the best card of the led suit must be played", False)
     overtrump: bool = item("with must_trump: higher trumps must be played", False)
     follow_king: bool = item("the king of hearts must be played when another leads hearts", False)
-    trump: str = item("where the trump suit comes from", "none", choices=TRUMP_RULES)
+    trump: str = item("where the trump suit comes from; last_card: the declarer's last card dealt, "
+                      "shown to all", "none", choices=TRUMP_RULES)  # fmt: skip
     ranks: str = item("rank order of the deal", "normal", choices=RANK_ORDERS)
     group: str = item("quota group of the contract, where players choose", "")
     per_player: int = item("times one player may choose it, 0 = no limit", 0, low=0, high=16)
     per_table: int = item("times it may be chosen in a match, 0 = no limit", 0, low=0, high=64)
     slot: int = item("action slot of the contract; a trump contract has four from here", -1,
                      low=-1, high=NUM_SLOTS - 1)  # fmt: skip
+
+    @property
+    def record_name(self) -> str:
+        """Name of the contract in records."""
+        return self.record or self.id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +75,11 @@ class DealSpec:
 
     contract: str = item("the contract, where it is fixed", "")
     decision: str = item("how the contract is found", "none", choices=DECISIONS)
-    times: int = item("deals in a row that are set up like this", 1, low=1, high=MAX_DEALS)
+    times: int = item("deals in a row that are set up like this; 0 = the line is left out", 1,
+                      low=0, high=MAX_DEALS)  # fmt: skip
     leader: str = item("who leads first", "dealer", choices=LEADERS)
-    chooser: str = item("who chooses or sells the choice", "dealer", choices=("dealer", "next"))
+    chooser: str = item("who chooses, orders or sells that right", "dealer",
+                         choices=("dealer", "next"))  # fmt: skip
     first_cards: int = item("cards dealt before the decision, 0 = all", 0, low=0, high=12)
 
 
@@ -89,6 +98,7 @@ class ChoiceSpec:
     verb: str = item(
         "first part of the action names, such as contract in contract:kupa", "contract"
     )
+    phase: str = item("name of the phase", "CHOOSE", choices=("CHOOSE", "ORDER"))
     group: tuple[GroupSpec, ...] = item("the quota groups")
 
 
@@ -131,11 +141,42 @@ class AuctionSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OrderSpec:
+    """Ordering a deal, often on its first cards, which another may buy for tricks.
+
+    A contract that is not named cannot be ordered.
+    """
+
+    suits: str = item("contract of an ordered trump suit", "")
+    no_trump: str = item("contract of the order NT", "")
+    last: str = item("contract of the order LAST, which takes its trump from the last card", "")
+    misere: str = item("contract of the order MISERE", "")
+    write: int = item("tricks that WRITE2 writes to everybody, without play; 0 = not on offer", 0,
+                      low=0, high=13)  # fmt: skip
+    unit: int = item("points of one trick written or paid", 1, low=1, high=500)
+    buying: str = item("when the others may bid tricks for the right to order", "off",
+                       choices=("off", "after_order", "before_order"))  # fmt: skip
+    max_bid: int = item("most tricks that may be bid", 8, low=1, high=8)
+    seller_may_refuse: bool = item("the orderer may refuse the best bid", True)
+    payment: str = item("what the buyer pays: his bid, or at most the tricks he took", "full",
+                        choices=("full", "tricks_taken"))  # fmt: skip
+    share: tuple[int, ...] = item("weights of suit, NT, LAST and MISERE when decisions are skipped "
+                                  "(start='play')", (4, 1, 1, 1), low=0, high=100)  # fmt: skip
+
+    def contracts(self) -> dict[str, str]:
+        """Returns the contract of each order that is played, by the name of the order."""
+        suits = dict.fromkeys("SHDC", self.suits)
+        orders = suits | {"NT": self.no_trump, "LAST": self.last, "MISERE": self.misere}
+        return {order: contract for order, contract in orders.items() if contract}
+
+
+@dataclass(frozen=True, kw_only=True)
 class PhasesSpec:
     """The phases in which a contract is found."""
 
     auction: AuctionSpec | None = item("the auction", None)
     choose: ChoiceSpec | None = item("free choice", None)
+    order: OrderSpec | None = item("ordering and buying", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +190,8 @@ class OptionSpec:
     set: tuple[str, ...] = item("places that receive the value itself", ())
     patch: dict[str, dict[str, Any]] = item("for a value: places and what they become", {})
     requires: dict[str, dict[str, Any]] = item("for a value: values other options must have", {})
+    when: dict[str, tuple[Any, ...]] = item("other options and values it needs to have an effect",
+                                            {})  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

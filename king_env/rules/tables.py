@@ -36,11 +36,12 @@ POINT_STEPS: Final = 128
 
 LEAD_FREE, LEAD_NO_HEARTS, LEAD_UNTIL_BROKEN, LEAD_KING_ONLY = range(len(LEAD_RULES))
 VOID_FREE, VOID_MUST_TRUMP, VOID_FORCE_KING, VOID_FORCE_PENALTY = range(len(VOID_RULES))
-TRUMP_NONE, TRUMP_DECLARED = range(len(TRUMP_RULES))
-DECISION_NONE, DECISION_AUCTION, DECISION_CHOOSE = range(len(DECISIONS))
+TRUMP_NONE, TRUMP_DECLARED, TRUMP_LAST_CARD = range(len(TRUMP_RULES))
+DECISION_NONE, DECISION_AUCTION, DECISION_CHOOSE, DECISION_ORDER = range(len(DECISIONS))
 LEADER_DEALER, LEADER_NEXT, LEADER_DECLARER = range(len(LEADERS))
 MATCH_OFF, MATCH_SAME_CALL, MATCH_SAME_VALUE = range(3)
 RESPOND_ALL, RESPOND_ACTIVE, RESPOND_HOLDER = range(3)
+BUYING_OFF, BUYING_AFTER, BUYING_BEFORE = range(3)
 FAILED_NEVER, FAILED_OFFER_COUNT, FAILED_BEST_VALUE = range(3)
 
 _C: Final = (MAX_CONTRACTS,)
@@ -90,7 +91,19 @@ TABLE_DTYPE: Final = np.dtype(
         ("slot_contract", "i1", (NUM_SLOTS,)),  # contract of a slot, or -1
         ("slot_trump", "i1", (NUM_SLOTS,)),  # trump of a slot, 4 = none
         ("group_quota", "i1", (MAX_GROUPS,)),  # choices of a player in a group
-        ("contract_capped", "u1"),  # 1: some contract is limited for the table, look ahead
+        ("contract_capped", "u1"),  # 1: some contract is limited for the table
+        ("look_ahead", "u1"),  # 1: and some for one player, so a choice may lead to a dead end
+        ("choose_is_order", "u1"),  # 1: the phase of free choice is called ORDER
+        # Ordering and buying
+        ("orders", "u1"),  # bit k: order k of S H D C NT LAST MISERE WRITE2 is on offer
+        ("order_contract", "i1", (7,)),  # contract of each order that is played
+        ("order_share", "i2", (7,)),  # weights of the orders when decisions are skipped
+        ("write", "i1"),  # tricks that WRITE2 writes to everybody
+        ("trick_price", "i2"),  # points of one trick written or paid
+        ("buying", "i1"),  # BUYING_*
+        ("max_bid", "i1"),
+        ("seller_may_refuse", "u1"),
+        ("payment_capped", "u1"),  # 1: the buyer pays at most the tricks he took
         # The auction
         ("plus_contract", "i1"),
         ("minus_contract", "i1"),
@@ -194,6 +207,8 @@ def _fill_choice(table: Any, spec: VariantSpec) -> None:
     if choose is None:
         return
     groups = [group.id for group in choose.group]
+    limited = False
+    table.choose_is_order = choose.phase == "ORDER"
     for index, group in enumerate(choose.group):
         table.group_quota[index] = group.per_player
     for index, contract in enumerate(spec.contract):
@@ -201,11 +216,37 @@ def _fill_choice(table: Any, spec: VariantSpec) -> None:
             continue
         table.group[index] = groups.index(contract.group)
         table.contract_capped |= contract.per_table > 0
+        limited |= contract.per_player > 0
         declared = contract.trump == "declared"
         for suit in range(4 if declared else 1):
             table.slot_contract[contract.slot + suit] = index
             table.slot_trump[contract.slot + suit] = suit if declared else 4
             table.slots[index] |= np.uint64(1 << (contract.slot + suit))
+    # One limit alone leaves no dead end: what players owe is then always open to each of them.
+    table.look_ahead = table.contract_capped and limited
+
+
+def _fill_order(table: Any, spec: VariantSpec) -> None:
+    """Fills what may be ordered and bought."""
+    table.order_contract[:] = -1
+    table.trick_price = 1
+    order = spec.phases.order
+    if order is None:
+        return
+    shares = dict(zip("S NT LAST MISERE".split(), order.share, strict=True))
+    contracts = order.contracts()
+    for index, name in enumerate("S H D C NT LAST MISERE".split()):
+        if name in contracts:
+            table.orders |= 1 << index
+            table.order_contract[index] = spec.contract_index(contracts[name])
+            table.order_share[index] = shares.get(name, 0)  # a suit's share stands at S
+    table.orders |= (order.write > 0) << 7
+    table.write = order.write
+    table.trick_price = order.unit
+    table.buying = ("off", "after_order", "before_order").index(order.buying)
+    table.max_bid = order.max_bid
+    table.seller_may_refuse = order.seller_may_refuse
+    table.payment_capped = order.payment == "tricks_taken"
 
 
 def _fill_auction(table: Any, spec: VariantSpec) -> None:
@@ -269,6 +310,7 @@ def make_tables(specs: Sequence[VariantSpec]) -> np.recarray[Any, Any]:
         for number, contract in enumerate(spec.contract):
             _fill_contract(table, number, contract, spec)
         _fill_choice(table, spec)
+        _fill_order(table, spec)
         _fill_auction(table, spec)
     return tables
 

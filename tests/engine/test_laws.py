@@ -1,4 +1,4 @@
-"""What always holds, on random play: rules.md 1.6, 2.8, 5."""
+"""What always holds, on random play: rules.md 1.6, 2.8, 3.7, 4, 5, 6.6."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ from king_env.game import DealLog, Game
 from king_env.rules.spec import LADDER, ContractSpec
 from king_env.view import legal_ids
 from tests.playing import NO_OPTIONS, VARIANTS, new_game, pick, play
+from tests.rules.factories import find_variant
 
-# Rules.md 2.2, 2.3, 2.7 and 5; the tiny ones add up their own files.
+RUSSIAN: dict[str | None, int] = {"ordered": 24, None: 24}
+RUSSIAN |= {
+    f"{sign}_{what}": unit * (96 if what == "all" else 16)
+    for sign, unit in (("no", -1), ("take", 1))
+    for what in ("tricks", "hearts", "boys", "girls", "king", "last2", "all")
+}
+
+# Rules.md 2.2, 2.3, 2.7, 3, 5 and 6.2; the tiny ones add up their own files.
 TOTALS: dict[str, dict[str | None, int]] = {
     "international": {
         "no_tricks": -260, "no_hearts": -260, "no_queens": -200, "no_men": -240, "no_king": -160,
@@ -29,12 +37,28 @@ TOTALS: dict[str, dict[str | None, int]] = {
         "no_tricks": -160, "no_hearts": -160, "no_queens": -160, "no_men": -160, "no_king": -160,
         "no_last2": -160, "positive": 240, "nulls": 240, None: 240,
     },
-    "turkish_short": {
+    "russian": RUSSIAN,
+    "rifki": {
+        "kupa": -390, "el": -650, "erkek": -480, "kiz": -400, "rifki": -320, "soniki": -360,
+        "koz": 650,
+    },
+    "turkish": {
         "kupa": -325, "el": -325, "erkek": -320, "kiz": -320, "rifki": -320, "soniki": -320,
         "koz": 520,
     },
     "tiny_three": {"low": -16, "girls": -16, "suit": 24},
     "tiny_counter": {"hearts": -24, "king": -16, "tricks": -16, "koz": 16},
+}  # fmt: skip
+FAMILY = {
+    "international_32": "literal",
+    "international_32_balanced": "balanced160",
+    "portuguese": "international",
+    "rifki_pagat": "rifki",
+}
+"""Whose totals a variant has, where its name does not say."""
+
+MATCH_SUMS = {
+    "international": 0, "literal": -300, "balanced160": 0, "russian": 0, "rifki": 0,
 }  # fmt: skip
 SHORT = {"a.pack": 32}
 BALANCED = {"a.pack": 32, "a.table32": "balanced160"}
@@ -53,7 +77,7 @@ def check_deal(game: Game, log: DealLog, totals: Mapping[str | None, int]) -> No
     assert len({card for _, card in played}) == len(played)
     for seat, card in played:
         assert card in map(parse_card, log.dealt[seat])
-    contract = next((c for c in spec.contract if c.id == log.contract), None)
+    contract = next((c for c in spec.contract if c.record_name == log.contract), None)
     if contract is None:  # unplayed
         assert not played
         return
@@ -95,71 +119,108 @@ def watch(game: Game, rng: random.Random) -> None:
     assert legal_ids(game.record.deal.legal) == []
 
 
+def totals_of(variant: str) -> str:
+    """The key of a variant's totals."""
+    system = variant.partition("_")[0]
+    return FAMILY.get(variant, system if system in TOTALS else variant)
+
+
 @pytest.mark.parametrize(
     ("variant", "options", "table"),
-    [(variant, {}, variant) for variant in VARIANTS]
+    [(variant, {}, totals_of(variant)) for variant in VARIANTS]
     + [
         ("international", SHORT, "literal"),
         ("international", BALANCED, "balanced160"),
         ("international", {"early_end": "auto"}, "international"),
-        ("turkish_short", {"early_end": "auto"}, "turkish_short"),
-        ("turkish_short", {"d.match": "full"}, "turkish_short"),
-        ("turkish_short", {"d.global_cap": 2}, "turkish_short"),
+        ("russian_auction", {"b.boys": "J4", "early_end": "never"}, "russian"),
+        ("russian_auction", {"b.v1.buy_timing": "before_order"}, "russian"),
+        ("russian_salad", {"b.v2.order": "full_hand"}, "russian"),
+        ("turkish_short", {"early_end": "auto"}, "turkish"),
+        ("turkish_short", {"d.global_cap": 2}, "turkish"),
+        ("rifki", {"e.per_player_unique": True}, "rifki"),
         ("tiny_counter", {"early_end": "never"}, "tiny_counter"),
     ],
 )
 def test_laws_of_every_deal(variant: str, options: dict[str, object], table: str) -> None:
-    for number in range(2 if options.get("d.match") == "full" else 4):
+    num_deals = len(find_variant(variant, options).spec.deals)
+    for number in range(max(2, 40 // num_deals)):
         game = new_game(variant, options, seed=21, match=number)
         watch(game, random.Random(number))
-        assert len(game.deals) == len(game.variant.spec.deals)
+        assert len(game.deals) == num_deals
         for log in game.deals:
             check_deal(game, log, TOTALS[table])
         columns = zip(*(log.scores or [] for log in game.deals), strict=True)
         assert game.scores == [sum(column) for column in columns]
-        check_match(game, options)
+        check_match(game, table, options)
 
 
-def check_match(game: Game, options: Mapping[str, object]) -> None:
-    """Laws of 2.8 and 5 over a match."""
+def check_match(game: Game, table: str, options: Mapping[str, object]) -> None:
+    """Laws of 2.8, 3.7, 4, 5 and 6.6 over a match."""
     contracts = Counter(log.contract for log in game.deals)
-    total = sum(game.scores)
-    if game.variant.spec.id == "international":
-        assert total == {"literal": -300, "balanced160": 0}.get(
-            str(options.get("a.table32", "literal" if "a.pack" in options else "")), 0
-        )
+    if table in MATCH_SUMS:
+        assert sum(game.scores) == MATCH_SUMS[table]
+    if table in ("international", "literal", "balanced160"):
         fixed = ["no_tricks", "no_hearts", "no_queens", "no_men", "no_king", "no_last2"]
         assert [log.contract for log in game.deals[:6]] == fixed
         assert set(contracts) <= {*fixed, "positive", "nulls", None}
         assert len({log.dealer for log in game.deals[6:]}) == 4
-        return
-    by_player: dict[int, Counter[str]] = {seat: Counter() for seat in range(4)}
+    elif game.variant.spec.id == "russian_ordered":
+        by_orderer = orders_by_seat(game)
+        assert all(chosen.total() == len(chosen) == 14 for chosen in by_orderer.values())
+        assert set(contracts.values()) == {4}
+    elif table == "russian":
+        check_russian(game)
+    else:
+        check_quotas(game, table, options)
+
+
+def check_russian(game: Game) -> None:
+    """Rules.md 3.7: stage sums, orderers, LAST, rising bids."""
+    scores = [sum(log.scores or []) for log in game.deals]
+    assert sum(scores[:7]) == -192 and sum(scores[7:]) == 192
+    order = game.variant.spec.deals[7].decision == "order"
+    ordered = game.deals[7 : {15: 15, 12: 11, 14: 7}[len(game.deals)]]
+    assert len(game.deals) in (15, 12, 14) and order == bool(ordered)
+    orderers = Counter((log.dealer + 1) % 4 for log in ordered)
+    assert set(orderers.values()) <= {len(ordered) // 4}
+    for log in ordered:
+        names = [game.names.format(action) for _, action in log.actions]
+        bids = [int(name[4:]) for name in names if name.startswith("buy:")]
+        assert bids == sorted(set(bids))
+        assert 1 <= sum(name.startswith("order:") for name in names) <= 2
+
+
+def orders_by_seat(game: Game) -> dict[int, Counter[str]]:
+    """The contracts that each seat chose, where the first action of a deal is the choice."""
+    chosen: dict[int, Counter[str]] = {seat: Counter() for seat in range(4)}
     for log in game.deals:
         assert log.contract is not None
-        by_player[log.actions[0][0]][log.contract] += 1
-    trump = {"turkish_short": "koz", "tiny_three": "suit", "tiny_counter": "koz"}
-    full = options.get("d.match") == "full"
-    quotas = {
-        "turkish_short": (6, 4) if full else (3, 2),
-        "tiny_three": (1, 1),
-        "tiny_counter": (2, 1),
-    }
-    variant = game.variant.spec.id
-    for chosen in by_player.values():
-        penalties, trumps = quotas[variant]
-        assert chosen.pop(trump[variant]) == trumps
+        chosen[log.actions[0][0]][log.contract] += 1
+    return chosen
+
+
+def check_quotas(game: Game, table: str, options: Mapping[str, object]) -> None:
+    """Rules.md 5 and 6.6: quotas are met exactly, limits are kept, sums follow."""
+    contracts = Counter(log.contract for log in game.deals)
+    trump = "suit" if table == "tiny_three" else "koz"
+    full = len(game.deals) == 40
+    quotas = {"turkish": (6, 4) if full else (3, 2), "rifki": (3, 2)}
+    quotas |= {"tiny_three": (1, 1), "tiny_counter": (2, 1)}
+    unique = table != "rifki" or bool(options.get("e.per_player_unique"))
+    for chosen in orders_by_seat(game).values():
+        penalties, trumps = quotas[table]
+        assert chosen.pop(trump) == trumps
         assert chosen.total() == penalties
-        assert max(chosen.values()) == 1  # pairwise different
-    if variant == "tiny_counter":
+        assert max(chosen.values()) == 1 or not unique
+    total = sum(game.scores)
+    if table == "tiny_counter":
         assert all(contracts[name] <= 3 for name in ("hearts", "king", "tricks"))
-    if variant == "turkish_short":
-        if full:
-            assert total == 600
-        else:
-            assert total == 320 - 5 * (contracts["kupa"] + contracts["el"])
-        if options.get("d.global_cap") == 2:
-            assert total == 300
-            assert all(contracts[name] == 2 for name in TOTALS[variant] if name != "koz")
+    if table == "turkish":
+        assert total == (600 if full else 320 - 5 * (contracts["kupa"] + contracts["el"]))
+    if options.get("d.global_cap") == 2:
+        assert total == 300
+    if table == "rifki" or options.get("d.global_cap") == 2:
+        assert all(contracts[name] == 2 for name in TOTALS[table] if name != "koz")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

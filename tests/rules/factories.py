@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from king_env.cards import CARD_NAMES, SUITS, cards_of
+from king_env.engine.layout import NO_CARD
 from king_env.game import Game
 from king_env.rules.catalogue import Variant, load_variant
 from tests.naive import NaiveMatch
@@ -52,6 +53,10 @@ def find_variant(name: str, options: Mapping[str, object]) -> Variant:
     return load_variant(own if own.exists() else name, options)
 
 
+def _names(mask: int) -> set[str]:
+    return {CARD_NAMES[card] for card in cards_of(mask)}
+
+
 class EngineMatch:
     """The compiled engine behind the interface of `Match`."""
 
@@ -92,8 +97,7 @@ class EngineMatch:
 
     @property
     def contract(self) -> str | None:
-        contract = None if self.game.is_over else self.game.contract
-        return None if contract is None else contract.id
+        return None if self.game.is_over else self.game.deals[-1].contract
 
     @property
     def trump(self) -> str | None:
@@ -111,16 +115,28 @@ class EngineMatch:
 
     def shown_not_held(self) -> list[set[str]]:
         """The engine's masks of cards that a seat has shown it does not hold."""
-        masks = self.game.record.deal.not_held
-        return [{CARD_NAMES[card] for card in cards_of(int(mask))} for mask in masks]
+        return [_names(int(mask)) for mask in self.game.record.deal.not_held]
+
+    def arrived(self) -> list[set[str]]:
+        """The cards held, of those that have been dealt out."""
+        return [_names(int(mask)) for mask in self.game.record.deal.hands]
+
+    def to_come(self) -> list[set[str]]:
+        """The cards of each seat that have not been dealt out yet."""
+        return [_names(int(mask)) for mask in self.game.record.deal.undealt]
 
     def hands(self) -> list[set[str]]:
         """The cards held, those to come included."""
+        pairs = zip(self.arrived(), self.to_come(), strict=True)
+        return [held | to_come for held, to_come in pairs]
+
+    @property
+    def shown_card(self) -> tuple[str, int] | None:
+        """The card that was shown to all in this deal, and its owner."""
         deal = self.game.record.deal
-        return [
-            {CARD_NAMES[card] for card in cards_of(int(deal.hands[seat] | deal.undealt[seat]))}
-            for seat in range(4)
-        ]
+        if deal.shown == NO_CARD:
+            return None
+        return CARD_NAMES[int(deal.shown)], int(deal.shown_owner)
 
 
 FACTORIES: dict[str, MatchFactory] = {"naive": NaiveMatch, "engine": EngineMatch}

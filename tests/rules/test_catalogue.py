@@ -152,7 +152,7 @@ def test_defaults_said_aloud_change_nothing() -> None:
 def test_an_unknown_variant_names_the_known() -> None:
     message = refused("turkish")
     assert "'turkish'" in message
-    assert "did you mean 'turkish_short'?" in message
+    assert "did you mean 'turkish_full'?" in message
     for name in variant_names():
         assert name in message
 
@@ -421,8 +421,6 @@ def test_several_problems_of_a_file_are_reported_together() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        # No rule of the engine gives a trump suit by the last card yet.
-        changed(turkish(), contract__koz__trump="last_card"),
         # The duck rule compares within the led suit; trumps would confuse it.
         changed(turkish(), contract__koz__duck=True, contract__koz__queen=-1),
         # The default of an option is one of its values.

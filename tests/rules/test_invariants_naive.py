@@ -13,16 +13,20 @@ from itertools import pairwise
 import pytest
 
 from tests.naive import (
+    CARD_UNITS,
     LADDER,
     OPTIONS,
     RANKS,
+    RUSSIAN_NAMES,
     SEATS,
     SHORT_RANKS,
     SUITS,
+    SYSTEMS,
     NaiveMatch,
     card_units,
     complete_options,
     demands_can_be_met,
+    is_short,
     legal_cards,
     trick_winner,
 )
@@ -30,6 +34,9 @@ from tests.naive import (
 Options = Mapping[str, object]
 
 VARIANTS = sorted(OPTIONS)
+A_VARIANTS, B_VARIANTS, D_VARIANTS, E_VARIANTS = (
+    [variant for variant in VARIANTS if SYSTEMS[variant] == system] for system in "ABDE"
+)
 A_TOTALS = {
     "no_tricks": (-260, -160, -160),
     "no_hearts": (-260, -160, -160),
@@ -41,8 +48,16 @@ A_TOTALS = {
     "nulls": (325, 200, 240),
     None: (325, 200, 240),
 }
-OTHER_TOTALS = {
-    "turkish_short": {
+RUSSIAN_TOTALS: dict[str | None, int] = {
+    **{f"no_{name}": -96 if name == "all" else -16 for name in RUSSIAN_NAMES},
+    **{f"take_{name}": 96 if name == "all" else 16 for name in RUSSIAN_NAMES},
+    "ordered": 24,
+    None: 24,
+}
+OTHER_TOTALS: dict[str, dict[str | None, int]] = {
+    "B": RUSSIAN_TOTALS,
+    "C": RUSSIAN_TOTALS,
+    "D": {
         "kupa": -325,
         "el": -325,
         "erkek": -320,
@@ -51,16 +66,25 @@ OTHER_TOTALS = {
         "soniki": -320,
         "koz": 520,
     },
+    "E": {
+        "kupa": -390,
+        "el": -650,
+        "erkek": -480,
+        "kiz": -400,
+        "rifki": -320,
+        "soniki": -360,
+        "koz": 650,
+    },
     "tiny_three": {"low": -16, "girls": -16, "suit": 24},
     "tiny_counter": {"hearts": -24, "king": -16, "tricks": -16, "koz": 16},
 }
 
 
 def shuffled_deals(variant: str, options: Options, seed: int) -> Callable[[int], list[list[str]]]:
-    long = variant in ("international", "turkish_short") and options.get("a.pack") != 32
+    short = is_short(variant, options)
 
     def deals(k: int) -> list[list[str]]:
-        pack = [rank + suit for rank in (RANKS if long else SHORT_RANKS) for suit in SUITS]
+        pack = [rank + suit for rank in (SHORT_RANKS if short else RANKS) for suit in SUITS]
         random.Random(f"{variant} {seed} {k}").shuffle(pack)
         return [pack[seat :: len(SEATS)] for seat in SEATS]
 
@@ -90,12 +114,11 @@ def start(variant: str, seed: int, options: Options | None = None) -> NaiveMatch
 
 
 def contract_total(match: NaiveMatch, contract: str | None) -> int:
-    if match.variant == "international":
+    if SYSTEMS[match.variant] == "A":
         table = {(52, "literal"): 0, (32, "literal"): 1, (32, "balanced160"): 2}
         pack, name = int(str(match.options["a.pack"])), str(match.options["a.table32"])
         return A_TOTALS[contract][table[pack, name]]
-    assert contract is not None
-    return OTHER_TOTALS[match.variant][contract]
+    return OTHER_TOTALS[SYSTEMS[match.variant]][contract]
 
 
 @dataclass
@@ -126,7 +149,10 @@ def play(match: NaiveMatch, seed: int) -> Iterator[Played]:
             if match.phase == "PLAY":
                 assert legal <= match.hands[match.actor]
             # Some random auctions would hardly ever go on after the first passes.
+            # And bids near the top would end them at once.
             bold = sorted(legal - {"pass", "take_unplayed"}) if rng.random() < 0.5 else []
+            if match.phase in ("BID", "BUY"):
+                bold = bold[:2]
             name = rng.choice(bold or sorted(legal))
             played.actions.append((match.actor, match.phase, name))
             match.push(name)
@@ -158,7 +184,7 @@ def test_1_6_deals(variant: str, seed: int) -> None:
         contract = match.rules.contracts[deal.contract]
         if len(cards) < len(match.pack):  # I3: ended early, so nothing is left to take
             assert match.options["early_end"] == "auto"
-            assert contract.units.keys() <= {"heart", "man", "queen", "king"}
+            assert contract.units.keys() <= CARD_UNITS
             left = match.pack - set(cards)
             assert not any(unit in contract.units for c in left for unit in card_units(c))
         else:
@@ -177,7 +203,8 @@ def test_1_2_turns(variant: str, seed: int) -> None:
             assert match.actor == last
             name = rng.choice(sorted(match.legal()))
             trick = [*match.trick, (last, name)]
-            contract, trump = match.rules.contracts[str(match.contract)], match.trump
+            contract, trump = match.contract_rules, match.trump
+            assert contract is not None
             deal_index = match.deal_index
             match.push(name)
             if match.deal_index == deal_index:
@@ -202,18 +229,19 @@ def test_1_6_same_actions_same_state(variant: str, seed: int) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_1_6_early_end_never_changes_scores(variant: str) -> None:
     """I7"""
-    rng = random.Random(7)
-    early, full = (start(variant, 7, {"early_end": value}) for value in ("auto", "never"))
     num_skipped = 0
-    while full.phase != "OVER":
-        name = rng.choice(sorted(full.legal()))
-        if early.deal_index == full.deal_index:
-            assert early.legal() == full.legal()
-            early.push(name)
-        else:
-            num_skipped += 1
-        full.push(name)
-    assert early.deal_scores == full.deal_scores
+    for seed in range(7, 10):
+        rng = random.Random(seed)
+        early, full = (start(variant, seed, {"early_end": value}) for value in ("auto", "never"))
+        while full.phase != "OVER":
+            name = rng.choice(sorted(full.legal()))
+            if early.deal_index == full.deal_index:
+                assert early.legal() == full.legal()
+                early.push(name)
+            else:
+                num_skipped += 1
+            full.push(name)
+        assert early.deal_scores == full.deal_scores
     assert num_skipped > 0
 
 
@@ -221,9 +249,10 @@ def test_1_6_early_end_never_changes_scores(variant: str) -> None:
 # 2.8 System A
 
 
-@pytest.mark.parametrize("seed", range(16))
-def test_2_8_auctions(seed: int) -> None:
-    match = start("international", seed)
+@pytest.mark.parametrize("variant", A_VARIANTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_2_8_auctions(variant: str, seed: int) -> None:
+    match = start(variant, seed)
     rng = random.Random(seed)
     auctioneers = []
     while match.phase != "OVER":
@@ -273,9 +302,10 @@ def play_auction(match: NaiveMatch, rng: random.Random) -> None:
         assert (match.phase, match.actor, match.buyer) == ("DECIDE", match.dealer, None)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_2_8_match_sum(seed: int) -> None:
-    match = start("international", seed)
+@pytest.mark.parametrize("variant", A_VARIANTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_2_8_match_sum(variant: str, seed: int) -> None:
+    match = start(variant, seed)
     for _ in play(match, seed):
         pass
     literal_32 = (match.options["a.pack"], match.options["a.table32"]) == (32, "literal")
@@ -283,12 +313,126 @@ def test_2_8_match_sum(seed: int) -> None:
 
 
 # ---------------------------------------------------------------------------------------------
-# 5 System D, 6.3, and the tiny games
+# 3.7 System B
 
 
+@pytest.mark.parametrize("variant", B_VARIANTS)
 @pytest.mark.parametrize("seed", range(12))
-def test_5_match_sum_and_quotas(seed: int) -> None:
-    match = start("turkish_short", seed)
+def test_3_7_stage_sums_and_first_leaders(variant: str, seed: int) -> None:
+    match = start(variant, seed)
+    deals = list(play(match, seed))
+    assert len(deals) == {"v1": 15, "v2": 12, "v3": 14}[str(match.options["b.stage2"])]
+    assert match.contracts_played[:7] == [f"no_{name}" for name in RUSSIAN_NAMES]
+    assert sum(sum(scores) for scores in match.deal_scores[:7]) == -192
+    assert sum(sum(scores) for scores in match.deal_scores[7:]) == 192
+    assert sum(match.totals) == 0
+    for k, deal in enumerate(deals):
+        leader = (seed + 1 + k) % 4
+        asked = [seat for seat, phase, _ in deal.actions if phase in ("ORDER", "SELL")]
+        if not asked:
+            assert deal.first_actor == leader
+        elif match.options["b.v1.buy_timing"] == "before_order" and deal.actions[0][1] == "BUY":
+            assert deal.first_actor == (leader + 1) % 4
+        else:
+            assert deal.first_actor == asked[0] == leader
+        if deal.cards and not (asked and match.options["b.v1.lead"] == "declarer"):
+            assert deal.cards[0][0] == leader
+
+
+@pytest.mark.parametrize("variant", ["russian_auction", "russian_salad"])
+@pytest.mark.parametrize("seed", range(12))
+def test_3_7_orders_and_bids(variant: str, seed: int) -> None:
+    match = start(variant, seed)
+    deals = list(play(match, seed))
+    orderers = []
+    for deal in deals:
+        before = [(seat, phase, name) for seat, phase, name in deal.actions if phase != "PLAY"]
+        if not before:
+            continue
+        orderer = (deal.dealer + 1) % 4
+        orderers.append(orderer)
+        bids = [
+            (seat, int(name.removeprefix("buy:")))
+            for seat, phase, name in before
+            if phase == "BUY" and name != "pass"
+        ]
+        assert all(low < high for (_, low), (_, high) in pairwise(bids))
+        passed: list[int] = []
+        for seat, phase, name in before:
+            if phase == "BUY":
+                assert seat != orderer and seat not in passed
+                passed += [seat] if name == "pass" else []
+        last_order = before[-1][2] if before[-1][1] == "ORDER" else None
+        orders = [(seat, name) for seat, phase, name in before if phase == "ORDER"]
+        declarer, order = orders[-1]
+        assert declarer in (orderer, bids[-1][0] if bids else orderer)
+        if declarer != orderer:
+            assert last_order is not None or not deal.cards
+        assert (order == "order:WRITE2") == (deal.contract is None) == (not deal.cards)
+    counts = {"v1": 2, "v2": 1, "v3": 0}[str(match.options["b.stage2"])]
+    assert all(orderers.count(seat) == counts for seat in SEATS)
+
+
+@pytest.mark.parametrize("variant", ["russian_auction", "russian_salad"])
+@pytest.mark.parametrize("seed", range(8))
+def test_3_7_three_cards_first_and_trump_by_the_last(variant: str, seed: int) -> None:
+    options = {} if seed % 2 else random_options(variant, seed)
+    match = start(variant, seed, options)
+    rng = random.Random(seed)
+    num_last = 0
+    while match.phase != "OVER":
+        full = match.phase == "PLAY" or match.options["b.v2.order"] == "full_hand"
+        if match.phase != "PLAY" and not (full and match.options["b.stage2"] == "v2"):
+            assert match.hands == [set(hand[:3]) for hand in match.dealt]
+            assert match.to_come == [set(hand[3:]) for hand in match.dealt]
+            assert match.shown_card is None
+        else:
+            assert match.to_come == [set(), set(), set(), set()]
+        # A last card is a rare choice among eight.
+        last = {"order:LAST"} & match.legal()
+        name = rng.choice(sorted(last if rng.random() < 0.5 and last else match.legal()))
+        if name == "order:LAST":
+            assert match.actor is not None
+            orderer, eighth = match.actor, match.dealt[match.actor][7]
+        match.push(name)
+        if match.phase == "PLAY" and match.shown_card is not None and not match.tricks:
+            num_last += 1
+            assert match.shown_card == (eighth, orderer) and match.declarer == orderer
+            assert match.trump == eighth[1] and match.contract == "ordered"
+    assert num_last > 0 or seed % 2 == 0
+
+
+# ---------------------------------------------------------------------------------------------
+# 4 System C
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_4_orders(seed: int) -> None:
+    match = start("russian_ordered", seed)
+    fourteen = [f"{sign}_{name}" for sign in ("no", "take") for name in RUSSIAN_NAMES]
+    for k, deal in enumerate(play(match, seed)):
+        orderer = (seed + 1 + k) % 4
+        assert deal.actions[0] == (orderer, "ORDER", f"order:{deal.contract}")
+        assert deal.cards[0][0] == orderer
+    assert len(match.deal_scores) == 56
+    assert all(sorted(names) == sorted(fourteen) for names in match.chosen)
+    assert all(match.contracts_played.count(name) == 4 for name in fourteen)
+    assert sum(match.totals) == 0
+    assert max(abs(points) for scores in match.deal_scores for points in scores) <= 96
+    for name in RUSSIAN_NAMES:
+        twins = (f"no_{name}", f"take_{name}")
+        pairs = zip(match.contracts_played, match.deal_scores, strict=True)
+        assert sum(sum(scores) for contract, scores in pairs if contract in twins) == 0
+
+
+# ---------------------------------------------------------------------------------------------
+# 5 System D, 6 System E, and the tiny games
+
+
+@pytest.mark.parametrize("variant", D_VARIANTS)
+@pytest.mark.parametrize("seed", range(6))
+def test_5_match_sum_and_quotas(variant: str, seed: int) -> None:
+    match = start(variant, seed)
     for _ in play(match, seed):
         pass
     penalties, koz = (6, 4) if match.options["d.match"] == "full" else (3, 2)
@@ -303,6 +447,21 @@ def test_5_match_sum_and_quotas(seed: int) -> None:
     if match.options["d.global_cap"] == 2:
         assert num_325 == 4
         assert all(match.contracts_played.count(name) == 2 for name in match.rules.penalties)
+
+
+@pytest.mark.parametrize("variant", E_VARIANTS)
+@pytest.mark.parametrize("seed", range(10))
+def test_6_6_match_sum_and_quotas(variant: str, seed: int) -> None:
+    match = start(variant, seed)
+    for k, deal in enumerate(play(match, seed)):
+        declarer = (seed - k) % 4
+        assert deal.dealer == deal.first_actor == deal.cards[0][0] == declarer
+    assert all(match.contracts_played.count(name) == 2 for name in match.rules.penalties)
+    assert match.contracts_played.count("koz") == 8
+    assert all(names.count("koz") == 2 and len(names) == 5 for names in match.chosen)
+    if match.options["e.per_player_unique"]:
+        assert all(len({*names} - {"koz"}) == 3 for names in match.chosen)
+    assert sum(match.totals) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -364,6 +523,13 @@ STRICT: list[tuple[str, dict[str, object]]] = [
     ("turkish_short", {}),
     ("turkish_short", {"d.force_penalty": "discard_and_duck", "d.must_overtrump": True}),
     ("turkish_short", {"d.force_penalty": "discard", "d.hearts_lead": "never"}),
+    ("portuguese", {}),
+    ("russian_auction", {"b.must_trump": True, "b.eralash_force_king": True}),
+    ("russian_salad", {}),
+    ("russian_mirror", {"b.positive_restrictions": "lead_only"}),
+    ("russian_ordered", {}),
+    ("rifki", {"e.hearts_lead": "never", "e.must_overtrump": True}),
+    ("rifki_pagat", {}),
     ("tiny_three", {}),
     ("tiny_counter", {}),
 ]
@@ -384,7 +550,7 @@ def test_shown_not_held_is_exact(variant: str, options: Options) -> None:
         broken = any(card[1] == "H" for trick in match.tricks for _, card in trick)
         lying = [card for _, card in match.trick]
         plays.append((match.actor, name, set(match.hands[match.actor]), lying, broken))
-        contract, trump, deal_index = match.contract, match.trump, match.deal_index
+        rules, trump, deal_index = match.contract_rules, match.trump, match.deal_index
         match.push(name)
         if match.deal_index > deal_index:
             assert match.shown_not_held() == [set(), set(), set(), set()]
@@ -394,8 +560,7 @@ def test_shown_not_held_is_exact(variant: str, options: Options) -> None:
         assert all(shown[seat].isdisjoint(match.hands[seat]) for seat in SEATS)
         if len(match.tricks) not in (2, 5) or match.trick or deal_index % 3:
             continue  # the rest is slow
-        assert contract is not None
-        rules = match.rules.contracts[contract]
+        assert rules is not None
         for seat in SEATS:
             mine = [(card, hand, lying, b) for s, card, hand, lying, b in plays if s == seat]
             for other in match.pack:
