@@ -1,6 +1,9 @@
 """Records of matches: one JSON object a line, written atomically, replayed through ``Game``.
 
-Source: the record format, schema 1, of the suite's specification.
+Source: the record format, schema 1, of the suite's specification. The record of a single deal also
+has ``episode``: ``position``, its place in the schedule; ``used``, the choices used up before, by
+seat and contract; and, where it began at PLAY instead of its decisions, ``start`` with the
+``contract`` (an id) and the ``trump`` (``S H D C NT``, or null).
 """
 
 from __future__ import annotations

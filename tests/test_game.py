@@ -15,6 +15,7 @@ from king_env import IllegalActionError
 from king_env.cards import CARD_NAMES
 from king_env.game import Game
 from king_env.rules.catalogue import VariantError
+from king_env.rules.spec import ContractSpec, VariantSpec
 from king_env.view import View
 from tests.playing import VARIANTS, new_game, pick, play
 
@@ -238,6 +239,39 @@ def test_a_deal_by_the_last_card_shows_it() -> None:
     shown, owner = int(deal.shown), int(deal.shown_owner)
     assert game.phase == "PLAY" and owner == int(deal.declarer) == int(deal.chooser)
     assert CARD_NAMES[shown] == game.deals[0].dealt[owner][-1] and int(deal.trump) == shown // 13
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_contract_that_can_be_declared_can_be_given(variant: str) -> None:
+    """What the refusal of a wrong one lists as allowed is allowed, and is what players reach."""
+    spec = new_game(variant).variant.spec
+    seen = set()
+    for position in range(len(spec.deals)):
+        how: dict[str, Any] = {"seed": 1, "match": position, "episode": "deal"}
+        with pytest.raises(ValueError, match="allowed: ") as caught:
+            new_game(variant, **how, contract="?")
+        for contract in str(caught.value).split("allowed: ")[1].split(", which ")[0].split(", "):
+            declared = spec.contract[spec.contract_index(contract)].trump == "declared"
+            game = new_game(variant, **how, contract=contract, trump="H" if declared else None)
+            assert game.phase == "PLAY" and game.contract is not None
+            assert game.contract.id == contract and game.legal_actions
+            if (contract, spec.deals[position].decision) not in seen:
+                seen.add((contract, spec.deals[position].decision))
+                assert play(game, random.Random(position)).is_over
+    played = {contract for contract, _ in seen}
+    assert played == {contract.id for contract in spec.contract if in_use(spec, contract)}
+
+
+def in_use(spec: VariantSpec, contract: ContractSpec) -> bool:
+    """Whether some deal of the match can have a contract."""
+    fixed = {deal.contract for deal in spec.deals}
+    decisions = {deal.decision for deal in spec.deals}
+    auction, order = spec.phases.auction, spec.phases.order
+    if auction is not None and "auction" in decisions:
+        fixed |= {auction.plus, auction.minus}
+    if order is not None and "order" in decisions:
+        fixed |= set(order.contracts().values())
+    return contract.id in fixed or ("choose" in decisions and contract.slot >= 0)
 
 
 def test_a_contract_can_be_changed_and_survives_other_changes() -> None:

@@ -54,6 +54,14 @@ def test_api(variant: str, episode: str, make: Make) -> None:
 
 
 @pytest.mark.parametrize("make", [env, raw_env])
+def test_api_with_history(make: Make) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="reset option")
+        api_test(make(variant="international", episode="deal", history=True), num_cycles=100)
+    seed_test(lambda: make(variant="turkish_short", history=True), num_cycles=60)
+
+
+@pytest.mark.parametrize("make", [env, raw_env])
 @pytest.mark.parametrize("episode", EPISODES)
 @pytest.mark.parametrize("variant", SHIPPED)
 def test_seed(variant: str, episode: str, make: Make) -> None:
