@@ -5,8 +5,9 @@ oldest first: row k is action k of the deal and stays where it is as the deal go
 not played yet hold -1. ``FIELDS`` is the block list of a row.
 
 Together with the own hand this is perfect recall of a deal: what else is public (a card shown to
-all, who declared, what was sold) follows from it or stands in the observation beside it. Of earlier
-deals only scores and choices used up have any bearing on later ones, and both are in the
+all, who declared, what was sold) follows from it or stands in the observation beside it. Only where
+a deal is ordered on the first cards, which of the own cards those were is seen while it lasts. Of
+earlier deals only scores and choices used up have any bearing on later ones, and both are in the
 observation (``totals``, ``choices``, ``quota``), so a history begins anew with every deal.
 """
 
