@@ -484,6 +484,21 @@ def test_3_3_lead(make: MatchFactory, lead: str, leader: int) -> None:
 # 3.4 v2, 3.5 v3, 3.6 positive contracts
 
 
+@pytest.mark.parametrize("variant", ["russian_auction", "russian_salad", "russian_mirror"])
+@pytest.mark.parametrize(
+    ("stage2", "num_deals", "eighth"),
+    [("v1", 15, None), ("v2", 12, None), ("v3", 14, "take_tricks")],
+)
+def test_3_7_stage2(
+    make: MatchFactory, variant: str, stage2: str, num_deals: int, eighth: str | None
+) -> None:
+    match = russian(make, 7, options={"b.stage2": stage2}, variant=variant)
+    assert (match.phase, match.contract) == ("PLAY" if eighth else "ORDER", eighth)
+    play_at_random(match, num_deals)
+    assert match.phase == "OVER"
+    assert sum(match.totals) == 0
+
+
 @pytest.mark.parametrize("options", [NO_OPTIONS, {"b.stage2": "v2"}])
 def test_3_4_salad(make: MatchFactory, options: Options) -> None:
     """The named variant, and the option of another one that comes to the same."""
