@@ -387,10 +387,39 @@ def new_match(games: Any, tables: Any, i: int, seed: Any, match: int) -> None:
 
 
 @kernel
-def new_deal(games: Any, tables: Any, i: int, seed: Any, number: int, skip: int) -> None:
-    """Starts deal ``number`` of the suite under ``seed`` in ``games[i]``; skip=1: at PLAY."""
+def new_deal(games: Any, tables: Any, i: int, seed: Any, number: int, position: int) -> None:
+    """Starts deal ``number`` of the suite under ``seed`` in ``games[i]`` at a schedule position."""
     g = games[i]
-    begin_suite_deal(g, tables[g.variant], seed, number, skip)
+    begin_match(g, tables[g.variant], seed, number, i64(position), i64(position) + 1)
+
+
+@kernel
+def start_play(games: Any, tables: Any, i: int, contract: int, trump: int) -> None:
+    """Skips the decisions of the deal that has just begun in ``games[i]``; nobody pays.
+
+    Args:
+        games: games.
+        tables: rule tables.
+        i: the game.
+        contract: index of the contract, which the seat that would choose declares; -1: drawn.
+        trump: its trump suit, or NO_TRUMP.
+    """
+    g = games[i]
+    t = tables[g.variant]
+    if t.deal_decision[g.position] == DECISION_NONE:
+        return
+    if contract < 0:
+        skip_decisions(g, t)
+        return
+    d = g.deal
+    d.declarer = d.chooser
+    d.active = 0
+    d.contract = contract
+    d.trump = trump
+    if t.group[contract] >= 0:
+        use(g, t, i64(d.chooser), i64(contract))
+    begin_play(g, t)
+    set_legal(g, t)
 
 
 @kernel
