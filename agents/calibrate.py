@@ -37,23 +37,32 @@ from agents.kernels.cards import (
     TRUMP_KIND,
 )
 from agents.kernels.hands import (
+    FIRST_CARDS,
     HEARTS_COUNT,
     KING_COUNT,
+    KNOWN_ROW,
+    LAST_ROW,
+    LONG_PACK,
     NO_SUIT,
     NUM_HAND_ROWS,
     NUM_HAND_TERMS,
     RIVAL_PLUS_ROW,
     RIVAL_ROW,
+    SHORT_PACK,
 )
 from king_env.cards import HEARTS
 from king_env.engine import batch
-from king_env.engine.layout import NUM_SEATS, Tables, allocate
+from king_env.engine.actions import ORDER
+from king_env.engine.layout import NUM_SEATS, PHASE_PLAY, Tables, allocate
+from king_env.engine.order import ORDER_NO_TRUMP, ORDER_WRITE
 from king_env.rules.catalogue import load_variant
 from king_env.rules.spec import ContractSpec, DealSpec, VariantSpec
-from king_env.rules.tables import make_tables
+from king_env.rules.tables import TRUMP_LAST_CARD, make_tables
 
 Floats = npt.NDArray[np.float64]
 
+NUM_PLAYED_ORDERS: Final = ORDER_WRITE
+ORDER_LAST, ORDER_MISERE = ORDER_NO_TRUMP + 1, ORDER_NO_TRUMP + 2
 RULE_SET: Final = fitting.FIRST_SET
 COUNT_FIELDS: Final = ("trick", "last", "heart", "queen", "man", "king_of_hearts")
 SITUATIONS: Final = {
@@ -170,17 +179,25 @@ def _regress(terms: Floats, taken: Floats) -> Floats:
     return np.asarray(np.linalg.solve(terms.T @ terms + ridge, terms.T @ taken), dtype=np.float64)
 
 
-def _terms(games: Any, tables: Tables, specials: npt.NDArray[np.int64]) -> Floats:
+def _terms(
+    games: Any,
+    tables: Tables,
+    specials: npt.NDArray[np.int64],
+    flips: npt.NDArray[np.int64] | None = None,
+) -> Floats:
+    """Returns `[N, 4, H]` terms of the hands as they are now."""
     out = np.zeros((len(games), NUM_SEATS, NUM_HAND_TERMS))
-    fitting.hand_terms(games, tables, specials, np.eye(NUM_HAND_TERMS), out)
+    if flips is None:
+        flips = np.zeros(len(games), dtype=np.int64)
+    fitting.hand_terms(games, tables, specials, flips, np.eye(NUM_HAND_TERMS), out)
     return out
 
 
 def fit_hands(cards: Floats, deals: int, seed: int) -> tuple[Floats, Floats]:
     """Returns hand weights and the mean of what each row stands for, packs one after the other."""
-    weights = np.zeros((2, NUM_HAND_ROWS, NUM_HAND_TERMS))
-    means = np.zeros((2, NUM_HAND_ROWS))
-    for place, pack in enumerate((52, 32)):
+    weights = np.zeros((3, NUM_HAND_ROWS, NUM_HAND_TERMS))
+    means = np.zeros((3, NUM_HAND_ROWS))
+    for place, pack in ((LONG_PACK, 52), (SHORT_PACK, 32)):
         specs = specs_of_pack(pack)
         tables = make_tables(specs)
         samples: dict[int, list[tuple[Floats, Floats]]] = {}
@@ -197,7 +214,8 @@ def fit_hands(cards: Floats, deals: int, seed: int) -> tuple[Floats, Floats]:
             if row == TRUMP_KIND:
                 means[place, row] = _mean_of_best_suit(tables, seed, weights[place, row])
         _fit_rival(tables, cards, deals, seed + 1, weights, means, place)
-    shape = (2 * NUM_HAND_ROWS, NUM_HAND_TERMS)
+    _fit_orders(cards, deals, seed + 2, weights, means)
+    shape = (3 * NUM_HAND_ROWS, NUM_HAND_TERMS)
     return np.round(weights, 3).reshape(shape), np.round(means, 3).reshape(-1)
 
 
@@ -255,7 +273,7 @@ def _fit_rival(
     numbers = np.arange(deals, dtype=np.int64)
     numbers = numbers[numbers % 10 >= 6]  # the auctioned deals of the schedule
     games = start(tables, 0, seed, numbers, skip=0)
-    flat = weights.reshape(2 * NUM_HAND_ROWS, NUM_HAND_TERMS)
+    flat = weights.reshape(-1, NUM_HAND_TERMS)
     fitting.declare_all(games, tables, flat, means.reshape(-1))
     declarers = games.deal.declarer.astype(np.int64)
     plus = games.deal.contract == tables[0].plus_contract
@@ -274,6 +292,77 @@ def _fit_rival(
         f"no trump {np.mean(plus & ~trump):.2f}, nulls {np.mean(~plus):.2f}",
         flush=True,
     )
+
+
+def ordered_spec() -> VariantSpec:
+    """Returns ordered deals of the Russian game that nobody may buy."""
+    spec = load_variant("russian_auction").spec
+    ordered = next(deal for deal in spec.schedule if deal.decision == "order")
+    assert spec.phases.order is not None
+    order = dataclasses.replace(spec.phases.order, buying="off")
+    phases = dataclasses.replace(spec.phases, order=order)
+    return dataclasses.replace(spec, schedule=(ordered,), phases=phases)
+
+
+def _fit_orders(cards: Floats, deals: int, seed: int, weights: Floats, means: Floats) -> None:
+    """Fits the tricks that the first cards lead to: by own order, and when a rival orders."""
+    tables = make_tables([ordered_spec()])
+    numbers = np.arange(deals, dtype=np.int64)
+    games = start(tables, 0, seed, numbers, skip=0)
+    orders = np.random.default_rng(seed).integers(0, NUM_PLAYED_ORDERS, deals)
+    specials = np.where(orders < NO_SUIT, orders, NO_SUIT)
+    flips = np.where(orders == ORDER_MISERE, 1, 0)
+    terms = _terms(games, tables, specials, flips)
+    orderers = games.deal.chooser.astype(np.int64)
+    batch.step_rows(games, tables, numbers, ORDER + orders, 0)
+    fitting.play_all(games, tables, _seed(0), cards)
+    tricks = games.totals / tables[0].trick_price
+    suit, last = orders < NO_SUIT, orders == ORDER_LAST
+    plain = ~suit & ~last
+    wanted = NUM_COUNTS + COUNT_FIELDS.index("trick")
+    _file(weights, means, wanted, terms[plain].reshape(-1, NUM_HAND_TERMS), tricks[plain].ravel())
+    for row, rows in ((TRUMP_KIND, suit), (LAST_ROW, last)):
+        seats = orderers[rows]
+        _file(weights, means, row, terms[rows, seats], tricks[rows, seats])
+    _fit_rival_orders(tables, cards, deals, seed + 1, weights, means)
+
+
+def _fit_rival_orders(
+    tables: Tables, cards: Floats, deals: int, seed: int, weights: Floats, means: Floats
+) -> None:
+    """Fits the tricks of first cards whose rival orders what suits him best, known or not."""
+    numbers = np.arange(deals, dtype=np.int64)
+    games = start(tables, 0, seed, numbers, skip=0)
+    dealt = games.copy()
+    fitting.order_all(games, tables, weights.reshape(-1, NUM_HAND_TERMS), means.reshape(-1))
+    played = np.flatnonzero(games.deal.phase == PHASE_PLAY)
+    contracts = games.deal.contract[played]
+    trumps = games.deal.trump[played].astype(np.int64)
+    last = tables[0].trump[contracts] == TRUMP_LAST_CARD
+    specials = np.where(last, NO_SUIT, trumps)
+    flips = tables[0].reversed[contracts].astype(np.int64)
+    others = np.ones((len(played), NUM_SEATS), dtype=np.bool_)
+    others[np.arange(len(played)), games.deal.chooser[played]] = False
+    dealt = dealt[played]
+    known = _terms(dealt, tables, specials, flips)
+    unknown = _terms(dealt, tables, np.full(len(played), NO_SUIT, dtype=np.int64))
+    fitting.play_all(games, tables, _seed(0), cards)
+    tricks = games.totals[played] / tables[0].trick_price
+    _file(weights, means, KNOWN_ROW, known[others], tricks[others])
+    _file(weights, means, RIVAL_ROW, unknown[others], tricks[others])
+    print(
+        f"orders: the orderer takes {tricks[~others].mean():.2f} tricks, the others "
+        f"{tricks[others].mean():.2f}; written {1 - len(played) / deals:.2f}, "
+        f"suit {np.mean(~last & (trumps < NO_SUIT)):.2f}, last {last.mean():.2f}, "
+        f"misere {flips.mean():.2f}",
+        flush=True,
+    )
+
+
+def _file(weights: Floats, means: Floats, row: int, terms: Floats, taken: Floats) -> None:
+    """Fits a row of first cards."""
+    weights[FIRST_CARDS, row] = _regress(terms, taken)
+    means[FIRST_CARDS, row] = taken.mean()
 
 
 def _rows_text(rows: Floats, comments: list[str]) -> str:
@@ -309,7 +398,9 @@ def write_module(path: Path, cards: Floats, hands: Floats, means: Floats) -> Non
     ]
     rows = [kind_name(kind) for kind in range(NUM_KINDS)]
     rows += ["plus units when a rival declares", "plus units when he declares a plus deal"]
-    hand_comments = [f"{pack} cards: {row}" for pack in (52, 32) for row in rows]
+    rows += ["tricks when a rival plays a known order", "tricks of the order by the last card"]
+    hands_of = ("52 cards", "32 cards", "first cards")
+    hand_comments = [f"{which}: {row}" for which in hands_of for row in rows]
     text = f'''"""Calibrated values of the rule-based agent.
 
 Generated by ``python -m agents.calibrate``. Thousandths, written by rows;

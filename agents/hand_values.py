@@ -575,8 +575,12 @@ _HANDS: Final = """
 398 38 -203 -275 -268 -208 -122 -42 40 122 184 154 181 0 0 0 0 0 0 0 0 0 0 0 0 0 1023 768 385 0
 -843 -12 0 0 132 4501
 # 52 cards: plus units when he declares a plus deal
-856 505 150 -30 -111 -147 -153 -175 -182 -183 -170 -180 -181 0 0 0 0 0 0 0 0 0 0 0 0 0 167 65 3
+856 505 150 -30 -111 -147 -152 -175 -182 -183 -170 -180 -181 0 0 0 0 0 0 0 0 0 0 0 0 0 167 65 3
 0 -29 34 0 0 -151 3542
+# 52 cards: tricks when a rival plays a known order
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# 52 cards: tricks of the order by the last card
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 # 32 cards: trick unwanted
 374 359 245 85 -82 -261 -345 -375 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 -179 96 185 -86 332 -72 0
 0 -212 1608
@@ -617,11 +621,54 @@ _HANDS: Final = """
 325 -251 -385 -433 -476 -506 -538 -564 0 0 0 0 0 989 553 330 290 256 194 138 78 0 0 0 0 0 362
 -18 -147 13 -186 218 -133 311 -142 3952
 # 32 cards: plus units when a rival declares
-94 -290 -292 -175 -8 195 251 224 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 765 128 -109 0 -679 21 0 0
-145 2502
+95 -290 -292 -175 -8 195 251 224 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 765 127 -110 0 -679 21 0 0
+145 2503
 # 32 cards: plus units when he declares a plus deal
-819 160 -52 -134 -160 -181 -214 -238 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 -822 -575 -262 0 -195
-131 0 0 87 2829
+820 160 -52 -134 -160 -181 -214 -238 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 -823 -575 -262 0 -195
+131 0 0 87 2831
+# 32 cards: tricks when a rival plays a known order
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# 32 cards: tricks of the order by the last card
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: trick unwanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: last unwanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: heart unwanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: queen unwanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: man unwanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: king_of_hearts unwanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: trick wanted
+716 269 -30 -134 -185 -207 -214 -215 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4 -8 213 -28 264 0 0
+0 1854
+# first cards: last wanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: heart wanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: queen wanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: man wanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: king_of_hearts wanted
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: trick wanted, with trumps
+394 -82 -217 -262 -306 -346 -374 -380 0 0 0 0 0 675 362 249 151 91 68 20 -43 0 0 0 0 0 385 174
+69 0 -158 59 -110 280 -123 1892
+# first cards: plus units when a rival declares
+411 38 -72 -119 -131 -129 -58 61 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 -20 8 43 0 -84 17 0 0 -20
+1819
+# first cards: plus units when he declares a plus deal
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+# first cards: tricks when a rival plays a known order
+529 16 -174 -244 -275 -299 -314 -325 0 0 0 0 0 589 349 184 71 37 -17 -62 -65 0 0 0 0 0 451 191
+123 0 -98 71 -145 306 -202 1454
+# first cards: tricks of the order by the last card
+536 132 -43 -105 -98 -117 -134 -172 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 -20 10 40 0 -54 76 0 0
+-20 2593
 """
 
 _MEANS: Final = """
@@ -655,6 +702,10 @@ _MEANS: Final = """
 2340
 # 52 cards: plus units when he declares a plus deal
 2630
+# 52 cards: tricks when a rival plays a known order
+0
+# 52 cards: tricks of the order by the last card
+0
 # 32 cards: trick unwanted
 2000
 # 32 cards: last unwanted
@@ -685,6 +736,44 @@ _MEANS: Final = """
 1280
 # 32 cards: plus units when he declares a plus deal
 1487
+# 32 cards: tricks when a rival plays a known order
+0
+# 32 cards: tricks of the order by the last card
+0
+# first cards: trick unwanted
+0
+# first cards: last unwanted
+0
+# first cards: heart unwanted
+0
+# first cards: queen unwanted
+0
+# first cards: man unwanted
+0
+# first cards: king_of_hearts unwanted
+0
+# first cards: trick wanted
+2000
+# first cards: last wanted
+0
+# first cards: heart wanted
+0
+# first cards: queen wanted
+0
+# first cards: man wanted
+0
+# first cards: king_of_hearts wanted
+0
+# first cards: trick wanted, with trumps
+2010
+# first cards: plus units when a rival declares
+1686
+# first cards: plus units when he declares a plus deal
+0
+# first cards: tricks when a rival plays a known order
+1686
+# first cards: tricks of the order by the last card
+2534
 """
 
 CARD_WEIGHTS: Final = _table(_CARDS, 30)

@@ -1,19 +1,22 @@
 """Records of matches: one JSON object a line, written atomically, replayed through ``Game``.
 
-Source: the record format, schema 1, of the suite's specification.
+Source: the record format, schema 1, of the suite's specification. The record of a single deal also
+has ``episode``: ``position``, its place in the schedule; ``used``, the choices used up before, by
+seat and contract; and, where it began at PLAY instead of its decisions, ``start`` with the
+``contract`` (an id) and the ``trump`` (``S H D C NT``, or null).
 """
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from king_env.engine.actions import ActionId
+from king_env.files import replacing
 from king_env.game import Game, IllegalActionError
-from king_env.rules.catalogue import VariantError, load_variant, variant_names
+from king_env.rules.catalogue import Variant, VariantError, load_variant, variant_names
 from king_env.schema import suggest
 
 SCHEMA: Final = 1
@@ -38,8 +41,9 @@ def make_record(game: Game, agents: Sequence[str] = ()) -> dict[str, Any]:
     if game.episode == "deal":
         first = int(game.games.end[0]) - 1
         record["episode"] = {"position": first, "used": game._used_before.tolist()}
-        if game.start == "play":
-            raise ValueError("a deal that started at PLAY has no decisions to record")
+        if game.skipped is not None:
+            contract, trump = game.skipped
+            record["episode"]["start"] = {"contract": contract, "trump": trump}
     record["deals"] = [
         {
             "dealer": log.dealer,
@@ -56,21 +60,11 @@ def make_record(game: Game, agents: Sequence[str] = ()) -> dict[str, Any]:
 
 def write_records(path: str | Path, records: Iterable[Mapping[str, Any]]) -> int:
     """Writes records to a file, whole or not at all; returns their number."""
-    path = Path(path)
     count = 0
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            for record in records:
-                file.write(json.dumps(record, separators=(",", ":")) + "\n")
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        for record in records:
+            file.write((json.dumps(record, separators=(",", ":")) + "\n").encode())
+            count += 1
     return count
 
 
@@ -97,12 +91,19 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
             raise RecordError(f"{path}: not a text file") from None
 
 
-def replay(record: Mapping[str, Any], *, check: bool = True) -> Game:
+def replay(
+    record: Mapping[str, Any],
+    *,
+    check: bool = True,
+    watch: Callable[[Game, ActionId], object] | None = None,
+) -> Game:
     """Plays a record through a game.
 
     Args:
         record: the record; unknown keys are ignored.
         check: compare the scores too.
+        watch: is called before each action with the game and the action, which the game checks
+            only afterwards.
 
     Returns:
         The game after the record's last action.
@@ -112,20 +113,23 @@ def replay(record: Mapping[str, Any], *, check: bool = True) -> Game:
     """
     if record.get("schema") != SCHEMA:
         raise RecordError(f"schema: found {record.get('schema')!r}; allowed: {SCHEMA}")
-    game = _open_game(record)
-    deals = record.get("deals")
-    if not isinstance(deals, list) or not deals:
-        raise RecordError("deals: expected a list of at least one deal")
+    game = open_game(record)
+    deals = record["deals"]
     for number, deal in enumerate(deals):
-        _replay_deal(game, deal, number, last=number == len(deals) - 1, check=check)
+        last = number == len(deals) - 1
+        _replay_deal(game, deal, number, last=last, check=check, watch=watch)
     totals = record.get("totals")
     if check and totals is not None and totals != game.scores:
         raise RecordError(f"totals: found {totals}; the rules give {game.scores}")
     return game
 
 
-def _open_game(record: Mapping[str, Any]) -> Game:
-    """Returns a fresh game of the record's variant."""
+def record_variant(record: Mapping[str, Any]) -> Variant:
+    """Returns the variant of a record.
+
+    Raises:
+        RecordError: if there is no such variant, or it or an option is malformed.
+    """
     spec = record.get("spec")
     name = record.get("variant")
     if spec is not None and not isinstance(spec, dict):
@@ -134,27 +138,62 @@ def _open_game(record: Mapping[str, Any]) -> Game:
         # Never a path: a record does not make its reader open files.
         raise RecordError(f"variant {name!r}: unknown; {suggest(str(name), variant_names())}")
     try:
-        variant = load_variant(spec or str(name), record.get("options"))
+        return load_variant(spec or str(name), record.get("options"))
     except VariantError as error:
         raise RecordError(str(error)) from None
     except (AttributeError, TypeError):
         raise RecordError(f"options: expected a table, found {record.get('options')!r}") from None
+
+
+def open_game(record: Mapping[str, Any]) -> Game:
+    """Returns a fresh game of the record's variant, in which its deals can be set.
+
+    Raises:
+        RecordError: if what the record says of the match or the episode is malformed.
+    """
+    variant = record_variant(record)
+    deals = record.get("deals")
+    if not isinstance(deals, list) or not deals:
+        raise RecordError("deals: expected a list of at least one deal")
     episode = record.get("episode")
     if not isinstance(episode, dict):
         return Game(variant)
-    position = episode.get("position")
-    if not isinstance(position, int) or not 0 <= position < len(variant.spec.deals):
-        allowed = len(variant.spec.deals) - 1
-        raise RecordError(f"episode.position: found {position!r}; allowed: 0 to {allowed}")
-    game = Game(variant, match=position, episode="deal")
+    try:
+        game = Game(variant, episode="deal", position=episode.get("position", -1))
+    except ValueError as error:
+        raise RecordError(f"episode.{error}") from None
+    _set_dealer(game, deals[0])  # who declares, and what he may, follows from the dealer
     try:
         game.set_used(episode.get("used", ()))
+        start = episode.get("start")
+        if start is not None:
+            if not isinstance(start, dict):
+                raise ValueError(f"start: expected a table, found {start!r:.80}")
+            game.set_contract(start.get("contract", ""), start.get("trump"))
     except ValueError as error:
         raise RecordError(f"episode.{error}") from None
     return game
 
 
-def _replay_deal(game: Game, deal: object, number: int, *, last: bool, check: bool) -> None:
+def _set_dealer(game: Game, deal: object) -> None:
+    """Sets the dealer of a game's first deal."""
+    if not isinstance(deal, dict):
+        raise RecordError("deal 1: expected an object")
+    try:
+        game.set_dealer(deal.get("dealer", ""))
+    except ValueError as error:
+        raise RecordError(f"deal 1: {error}") from None
+
+
+def _replay_deal(
+    game: Game,
+    deal: object,
+    number: int,
+    *,
+    last: bool,
+    check: bool,
+    watch: Callable[[Game, ActionId], object] | None,
+) -> None:
     """Plays one deal of a record."""
     where = f"deal {number + 1}"
     if game.is_over:
@@ -180,7 +219,10 @@ def _replay_deal(game: Game, deal: object, number: int, *, last: bool, check: bo
         if move[0] != game.actor:
             raise RecordError(f"{place}: seat {game.actor} is to act, found {move[0]!r}")
         try:
-            game.push(move[1])
+            action = game.names.parse(move[1])
+            if watch is not None:
+                watch(game, action)
+            game.push(action)
         except (IllegalActionError, ValueError) as error:
             raise RecordError(f"{place}: {error}") from None
     if log.scores is None and not last:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from king_env.dataset import COLUMNS
 from king_env.engine.actions import ACTION_NAMES, NUM_ACTIONS, SLOT
 from king_env.engine.observe import BIT_BLOCKS, NUM_BITS, NUM_NUMBERS, NUMBER_BLOCKS, Block
+from king_env.history import FIELDS, MAX_HISTORY, NUM_FIELDS
 from king_env.rules import spec
 from king_env.rules.catalogue import load_variant, value_text, variant_names
 from king_env.schema import describe_type
@@ -141,13 +143,23 @@ def block_table(blocks: Mapping[str, Block], scales: bool) -> str:
 
 def sizes() -> str:
     """Returns the sizes of the spaces."""
-    rows = [
+    rows: list[list[object]] = [
         ["actions", NUM_ACTIONS],
         ["bits", NUM_BITS],
         ["numbers", NUM_NUMBERS],
         ["float32 observation", NUM_BITS + NUM_NUMBERS],
+        ["history", f"{MAX_HISTORY} x {NUM_FIELDS}"],
     ]
     return table(["space", "size"], rows)
+
+
+def column_table() -> str:
+    """Returns the columns of a dataset."""
+    rows: list[list[object]] = []
+    for name, column in COLUMNS.items():
+        shape = f"[D, {column.width}]" if column.width else "[D]"
+        rows.append([f"`{name}`", column.dtype, shape, column.meaning])
+    return table(["column", "type", "shape", "meaning"], rows)
 
 
 MADE: Final[dict[str, Callable[[], str]]] = {
@@ -166,6 +178,8 @@ MADE: Final[dict[str, Callable[[], str]]] = {
     "slots": slot_table,
     "bits": lambda: block_table(BIT_BLOCKS, scales=False),
     "numbers": lambda: block_table(NUMBER_BLOCKS, scales=True),
+    "history": lambda: block_table(FIELDS, scales=False),
+    "columns": column_table,
 }
 """What can be written into a page, by the name in its mark."""
 

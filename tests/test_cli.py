@@ -88,12 +88,41 @@ def test_replay_prints_games(records: Path, capsys: pytest.CaptureFixture[str]) 
     assert f"totals  {totals}" in text
 
 
+def test_dataset(records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from king_env.dataset import load
+
+    out = tmp_path / "d.npz"
+    capsys.readouterr()
+    assert cli.main(["dataset", str(records), "--out", str(out)]) == 0
+    every = load(out)
+    assert f"{len(every):,} decisions of 2 records written to {out}" in capsys.readouterr().out
+    assert cli.main(["dataset", str(records), "--out", str(out), "--skip-forced"]) == 0
+    assert 0 < len(load(out)) < len(every) and load(out).skip_forced
+    assert cli.main(["dataset", str(records), "--out", str(records)]) == 2
+    assert "is the file of records" in capsys.readouterr().err
+    _spoil(records, '"totals":[', '"totals":[1,')
+    assert cli.main(["dataset", str(records), "--out", str(out)]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and f"{records}, record 1: totals" in message
+    assert len(load(out)) and len(list(tmp_path.iterdir())) == 2
+
+
 def test_evaluate_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     command = "evaluate greedy --against random --deals 20 --start play --seed-list development"
     assert cli.main(command.split()) == 0
     text = capsys.readouterr().out
     assert "greedy against random: international, 20 deals from play on" in text
     assert "seed list development" in text and "±" in text
+
+
+def test_evaluate_says_that_it_played_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+    command = (
+        "evaluate rule --against random --variant turkish_short --option d.partnership=true "
+        "--deals 40"
+    )
+    assert cli.main(command.split()) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "turkish_short, d.partnership=True, 40 deals" in text and "pairs: each deal" in text
 
 
 @pytest.mark.parametrize("units", ["--deals 12", "--matches 2"])
@@ -290,6 +319,22 @@ def test_play_a_whole_match(
     assert text.count("--- deal ") == 20 and "Your place: " in text
 
 
+def test_play_gives_places_to_teams(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = "--variant turkish_short --option d.partnership=true --deals 3 --against rule"
+    for seat in (0, 3):
+        text = _play(f"{options} --seat {seat}", "1\n" * 60, monkeypatch, capsys)
+        found = re.search(
+            r"Totals by seat: (.*)\. Totals by team: (.*)\. Your team's place: (\d)", text
+        )
+        assert found is not None
+        seats = [int(number) for number in found[1].split()]
+        teams = [int(number) for number in found[2].split()]
+        assert teams == [seats[0] + seats[2], seats[1] + seats[3]]
+        assert int(found[3]) == 1 + (teams[1 - seat % 2] > teams[seat % 2])
+
+
 def test_play_takes_names_and_numbers_and_says_what_is_wrong(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -370,6 +415,9 @@ BAD = {
     "folder for a record": "record --agents random --deals 1 --out .",
     "record that is missing": "replay missing.jsonl --check",
     "record that is a folder": "replay . --check",
+    "records of a dataset": "dataset missing.jsonl --out d.npz",
+    "folder of a dataset": "dataset /dev/null --out missing/d.npz",
+    "dataset of nothing": "dataset /dev/null --out d.npz",
     "config": "train nosuch",
     "config file": "train missing.toml",
     "no config": "train",
@@ -530,6 +578,7 @@ print("heavy:", [name for name in ("numba", "torch") if name in sys.modules], "c
         ("evaluate random --against random --seed-list exam", 2),
         ("record --agents random --deals 1 --out missing/r.jsonl", 2),
         ("replay missing.jsonl", 2),
+        ("dataset missing.jsonl --out d.npz", 2),
         ("train nosuch", 2),
     ],
 )

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from king_env import IllegalActionError
+from king_env.cards import CARD_NAMES
 from king_env.game import Game
 from king_env.rules.catalogue import VariantError
+from king_env.rules.spec import ContractSpec, VariantSpec
 from king_env.view import View
 from tests.playing import VARIANTS, new_game, pick, play
 
@@ -127,6 +129,245 @@ def test_given_hands_must_be_the_pack() -> None:
     play(game, random.Random(1), 1)
     with pytest.raises(ValueError, match="before the first action"):
         game.set_hands(hands)
+
+
+# ---------------------------------------------------------------- deals set up by hand
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_position_overrides_i_mod_k(variant: str) -> None:
+    num_deals = len(new_game(variant).variant.spec.deals)
+    for position in range(num_deals):
+        for number in (position, position + num_deals):
+            plain = new_game(variant, seed=4, match=number, episode="deal")
+            given = new_game(variant, seed=4, match=number, episode="deal", position=position)
+            assert plain.position == given.position == position
+            assert plain.games.tobytes() == given.games.tobytes()
+    # Another number under the same seed: other cards and another past at the same position.
+    one, two = (
+        new_game(variant, seed=4, match=n, episode="deal", position=num_deals - 1) for n in (0, 1)
+    )
+    assert one.position == two.position == num_deals - 1 and one.legal_actions
+    assert one.deals[0].dealt != two.deals[0].dealt
+    play(one, random.Random(1))
+    assert one.is_over and len(one.deals) == 1
+
+
+def test_the_past_of_a_position_is_drawn_from_seed_and_number() -> None:
+    pasts = set()
+    for number in range(12):
+        games = [
+            new_game("turkish_short", seed=4, match=number, episode="deal", position=10)
+            for _ in range(2)
+        ]
+        used = [game.games.used[0].tobytes() for game in games]
+        assert used[0] == used[1]
+        assert int(games[0].games.used[0].sum()) == 10
+        pasts.add(used[0])
+    assert len(pasts) > 6
+
+
+@pytest.mark.parametrize("dealer", range(4))
+@pytest.mark.parametrize("position", range(20))
+def test_the_past_turns_with_the_dealer(position: int, dealer: int) -> None:
+    options: dict[str, object] = {"d.global_cap": 2}
+    game = new_game("turkish_short", options, seed=position, match=position, episode="deal")
+    before = [game.legal_names(), sorted(game.games.used[0].tolist())]
+    game.set_dealer(dealer)
+    assert game.deals[0].dealer == dealer and game.actor == (dealer + 1) % 4
+    assert [game.legal_names(), sorted(game.games.used[0].tolist())] == before
+    made = game.games.used[0].sum(axis=1).tolist()
+    # Who chose in the deals before: each dealer's next seat in turn.
+    expected = [0, 0, 0, 0]
+    for back in range(1, position + 1):
+        expected[(dealer + 1 - back) % 4] += 1
+    assert made == expected
+    assert game.seed == position, "the cards are still those of the seed"
+
+
+CONTRACTS: list[tuple[str, int, str, str | None]] = [
+    ("international", 6, "positive", "S"),
+    ("international", 7, "positive", "NT"),
+    ("international", 9, "nulls", None),
+    ("international", 2, "no_queens", None),
+    ("turkish_short", 0, "koz", "H"),
+    ("turkish_short", 3, "kupa", None),
+    ("russian_auction", 9, "ordered", "C"),
+    ("russian_auction", 12, "ordered", "NT"),
+    ("russian_auction", 12, "ordered_misere", None),
+    ("russian_ordered", 2, "take_boys", None),
+    ("rifki", 1, "koz", "S"),
+]
+
+
+@pytest.mark.parametrize(("variant", "position", "contract", "trump"), CONTRACTS)
+@pytest.mark.parametrize("start", ["decision", "play"])
+def test_a_deal_with_a_given_contract_starts_at_play(
+    variant: str, position: int, contract: str, trump: str | None, start: str
+) -> None:
+    how: dict[str, Any] = {"seed": 2, "match": position, "episode": "deal", "start": start}
+    undecided = new_game(variant, seed=2, match=position, episode="deal")
+    by_method = new_game(variant, **how)
+    by_method.set_contract(contract, trump)
+    game = new_game(variant, **how, contract=contract, trump=trump)
+    assert game.games.tobytes() == by_method.games.tobytes()
+    assert game.phase == "PLAY" and game.deals[0].actions == []
+    assert game.contract is not None and game.contract.id == contract
+    assert game.deals[0].contract == game.contract.record_name
+    deal = game.record.deal
+    assert int(deal.trump) == ("SHDC".index(trump) if trump in tuple("SHDC") else 4)
+    assert game.deals[0].dealt == undecided.deals[0].dealt
+    decided = undecided.phase != "PLAY"
+    assert int(deal.declarer) == (int(undecided.record.deal.chooser) if decided else 4)
+    chosen = game.games.used[0].astype(int) - undecided.games.used[0]
+    quotas = game.variant.spec.phases.choose is not None
+    assert chosen.sum() == quotas and (chosen >= 0).all()
+    assert int(deal.dealt) == game.variant.spec.hand_size
+    play(game, random.Random(1))
+    # Nobody pays: what is scored is what the tricks are worth.
+    koz = 50 if variant == "rifki" else 40
+    tricks = {"positive": 25, "koz": koz, "nulls": -75, "ordered": 3, "ordered_misere": 3}
+    if contract in tricks:
+        base = 325 if contract == "nulls" else 0
+        taken = [int(tricks_of) for tricks_of in deal.tricks]
+        assert game.scores == [base + tricks[contract] * number for number in taken]
+
+
+def test_a_deal_by_the_last_card_shows_it() -> None:
+    game = new_game("russian_auction", seed=2, match=9, episode="deal", contract="ordered_last")
+    deal = game.record.deal
+    shown, owner = int(deal.shown), int(deal.shown_owner)
+    assert game.phase == "PLAY" and owner == int(deal.declarer) == int(deal.chooser)
+    assert CARD_NAMES[shown] == game.deals[0].dealt[owner][-1] and int(deal.trump) == shown // 13
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_contract_that_can_be_declared_can_be_given(variant: str) -> None:
+    """What the refusal of a wrong one lists as allowed is allowed, and is what players reach."""
+    spec = new_game(variant).variant.spec
+    seen = set()
+    for position in range(len(spec.deals)):
+        how: dict[str, Any] = {"seed": 1, "match": position, "episode": "deal"}
+        with pytest.raises(ValueError, match="allowed: ") as caught:
+            new_game(variant, **how, contract="?")
+        for contract in str(caught.value).split("allowed: ")[1].split(", which ")[0].split(", "):
+            declared = spec.contract[spec.contract_index(contract)].trump == "declared"
+            game = new_game(variant, **how, contract=contract, trump="H" if declared else None)
+            assert game.phase == "PLAY" and game.contract is not None
+            assert game.contract.id == contract and game.legal_actions
+            if (contract, spec.deals[position].decision) not in seen:
+                seen.add((contract, spec.deals[position].decision))
+                assert play(game, random.Random(position)).is_over
+    played = {contract for contract, _ in seen}
+    assert played == {contract.id for contract in spec.contract if in_use(spec, contract)}
+
+
+def in_use(spec: VariantSpec, contract: ContractSpec) -> bool:
+    """Whether some deal of the match can have a contract."""
+    fixed = {deal.contract for deal in spec.deals}
+    decisions = {deal.decision for deal in spec.deals}
+    auction, order = spec.phases.auction, spec.phases.order
+    if auction is not None and "auction" in decisions:
+        fixed |= {auction.plus, auction.minus}
+    if order is not None and "order" in decisions:
+        fixed |= set(order.contracts().values())
+    return contract.id in fixed or ("choose" in decisions and contract.slot >= 0)
+
+
+def test_a_contract_can_be_changed_and_survives_other_changes() -> None:
+    hands = [PACK[seat::4] for seat in range(4)]
+    game = new_game("turkish_short", seed=1, match=5, episode="deal", start="play")
+    drawn = game.games.used[0].copy()
+    assert int(drawn.sum()) == 6
+    for contract, trump in (("koz", "C"), ("koz", "D"), ("kupa", None)):
+        if contract not in {name.split(":")[1] for name in undecided(game)}:
+            continue
+        game.set_contract(contract, trump)
+        assert int(game.games.used[0].sum()) == 6, "the choice made before is taken back"
+        game.set_hands(hands, 2)
+        game.set_dealer(1)
+        assert game.phase == "PLAY" and game.deals[0].contract == contract
+        assert game.deals[0].dealt == hands and game.actor == 2
+        assert int(game.games.used[0].sum()) == 6
+    # Hands given to a deal that starts at PLAY leave it there.
+    game = new_game("international", seed=1, match=7, episode="deal", start="play")
+    game.set_hands(hands, 3)
+    assert game.phase == "PLAY" and game.deals[0].dealer == 3
+
+
+def undecided(game: Game) -> list[str]:
+    """The names of the choices open at the start of a single deal."""
+    fresh = new_game(game.variant.name, seed=1, match=5, episode="deal")
+    return fresh.legal_names()
+
+
+@pytest.mark.parametrize(
+    ("variant", "how", "parts"),
+    [
+        ("international", {"position": 10}, ["position", "10", "0 to 9"]),
+        ("international", {"position": -1}, ["position", "-1", "0 to 9"]),
+        ("international", {"position": True}, ["position", "True"]),
+        ("international", {"position": "6"}, ["position", "'6'"]),
+        ("international", {"position": 3, "episode": "match"}, ["position", "3", "a deal only"]),
+        ("international", {"contract": "nulls", "episode": "match"}, ["contract", "a deal only"]),
+        ("international", {"trump": "S"}, ["trump", "'S'", "together with a contract"]),
+        ("international", {"contract": "nulls"}, ["contract", "'nulls'", "no_tricks", "deal 0"]),
+        ("international", {"position": 6, "contract": "no_king"}, ["'no_king'", "positive, nulls"]),
+        ("international", {"position": 6, "contract": 5}, ["contract", "5", "positive, nulls"]),
+        ("international", {"position": 6, "contract": "positive"}, ["trump", "S, H, D, C, NT"]),
+        ("international", {"position": 6, "contract": "positive", "trump": "X"}, ["trump", "'X'"]),
+        ("international", {"position": 6, "contract": "nulls", "trump": "S"}, ["trump", "nulls"]),
+        ("russian_auction", {"position": 7, "contract": "no_king"}, ["ordered_last", "deal 7"]),
+        ("russian_auction", {"position": 7, "contract": "ordered"}, ["trump", "S, H, D, C, NT"]),
+        ("turkish_short", {"contract": "koz", "trump": "NT"}, ["trump", "'NT'", "S, H, D, C"]),
+        ("turkish_short", {"contract": "positive"}, ["contract", "kupa, el, erkek"]),
+    ],
+)
+def test_what_cannot_be_set_is_refused(variant: str, how: dict[str, Any], parts: list[str]) -> None:
+    with pytest.raises(ValueError) as caught:
+        new_game(variant, seed=1, **{"episode": "deal", **how})
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_contract_that_was_used_up_is_refused() -> None:
+    refusals = 0
+    for number in range(12, 20):
+        game = new_game("turkish_short", seed=1, match=number, episode="deal")
+        open_now = {name.split(":")[1] for name in game.legal_names()}
+        before = game.games.tobytes(), repr(game.deals)
+        for contract in ("kupa", "el", "erkek", "kiz", "rifki", "soniki", "koz"):
+            if contract not in open_now:
+                refusals += 1
+                with pytest.raises(ValueError, match=f"contract: found '{contract}'; allowed: "):
+                    game.set_contract(contract, "S" if contract == "koz" else None)
+                assert (game.games.tobytes(), repr(game.deals)) == before
+    assert refusals > 10
+
+
+def test_a_deal_that_has_begun_cannot_be_set_up() -> None:
+    game = new_game("international", seed=1, match=6, episode="deal")
+    game.push("pass")
+    changes: list[Callable[[], None]] = [
+        lambda: game.set_contract("nulls"),
+        lambda: game.set_dealer(1),
+        lambda: game.set_used(game.games.used[0].tolist()),
+    ]
+    for change in changes:
+        with pytest.raises(ValueError, match="before the first action"):
+            change()
+
+
+def test_used_comes_before_the_contract() -> None:
+    game = new_game("turkish_short", seed=1, match=0, episode="deal", contract="el")
+    used = np.zeros_like(game.games.used[0]).tolist()
+    with pytest.raises(ValueError, match="used: set it before the contract"):
+        game.set_used(used)
+    game = new_game("turkish_short", seed=1, match=0, episode="deal")
+    game.set_used(used)
+    game.set_contract("el")
+    with pytest.raises(ValueError, match="set the dealer before the contract"):
+        game.set_dealer((game.deals[0].dealer + 1) % 4)
 
 
 # ---------------------------------------------------------------- pictures

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from king_env.game import Game
 from king_env.records import RecordError, make_record, read_records, replay, write_records
 from tests.playing import TINY, new_game, play
 
@@ -262,10 +263,74 @@ def test_wrong_scores_pass_when_they_are_not_checked() -> None:
     assert again.scores == example()["totals"]
 
 
-def test_a_deal_that_started_at_play_has_no_record() -> None:
+@pytest.mark.parametrize("number", range(0, 20, 3))
+@pytest.mark.parametrize(
+    "variant",
+    ["international", "turkish_short", "rifki", "russian_auction", "russian_ordered", "tiny_three"],
+)
+def test_a_deal_that_started_at_play(variant: str, number: int) -> None:
+    for start in ("play", "decision"):
+        game = new_game(variant, seed=1, match=number, episode="deal", start=start)
+        if start == "decision" and game.phase == "BID":
+            game.set_contract("positive", "NT")
+        elif start == "decision" and game.variant.name == "russian_auction":
+            if game.phase == "ORDER":
+                game.set_contract(("ordered_last", "ordered_misere")[number % 2])
+        elif start == "decision" and game.phase in ("CHOOSE", "ORDER"):
+            _, name, *trump = game.legal_names()[-1].split(":")
+            game.set_contract(name, *trump)
+        assert game.phase == "PLAY"
+        skipped = game.variant.spec.deals[game.position].decision != "none"
+        play(game, random.Random(number), random.Random(number).choice([0, 5, None]))
+        record = through_json(game.to_record())
+        assert ("start" in record["episode"]) == skipped
+        if skipped:
+            started = game.variant.spec.contract_index(record["episode"]["start"]["contract"])
+            name = game.variant.spec.contract[started].record_name
+            assert name == record["deals"][0]["contract"]
+        again = replay(record)
+        assert through_json(again.to_record()) == without_origin(record)
+        assert again.legal_actions == game.legal_actions and again.scores == game.scores
+        assert again.games.used.tolist() == game.games.used.tolist()
+
+
+@pytest.mark.parametrize(
+    ("start", "parts"),
+    [
+        (5, ["episode.start", "5"]),
+        ({}, ["episode.contract", "positive, nulls"]),
+        ({"contract": "no_king"}, ["episode.contract", "'no_king'", "positive, nulls"]),
+        ({"contract": "positive"}, ["episode.trump", "None", "S, H, D, C, NT"]),
+        ({"contract": "nulls", "trump": "S"}, ["episode.trump", "'S'", "nulls"]),
+    ],
+)
+def test_a_broken_start_is_refused(start: object, parts: list[str]) -> None:
     game = new_game("international", seed=1, match=7, episode="deal", start="play")
-    with pytest.raises(ValueError, match="PLAY"):
-        game.to_record()
+    record = through_json(game.to_record())
+    record["episode"]["start"] = start
+    with pytest.raises(RecordError) as caught:
+        replay(record)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_any_dealer_of_a_single_deal_can_be_replayed() -> None:
+    """The last choice of the match is open to one seat only, which follows from the dealer."""
+    for seed in range(8):
+        game = play(new_game("turkish_short", seed=seed, match=19, episode="deal"), random.Random())
+        assert replay(through_json(game.to_record())).scores == game.scores
+
+
+def test_a_watcher_sees_every_action_before_it_is_made() -> None:
+    record = example("turkish_short")
+    seen: list[list[Any]] = []
+
+    def watch(game: Game, action: int) -> None:
+        assert action in game.legal_actions
+        seen.append([game.actor, game.names.format(action)])
+
+    replay(record, watch=watch)
+    assert seen == [move for deal in record["deals"] for move in deal["actions"]]
 
 
 def test_a_choice_used_up_before_a_single_deal_is_refused() -> None:

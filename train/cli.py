@@ -1,4 +1,4 @@
-"""``king``: play, record, replay, train, evaluate, bench.
+"""``king``: play, record, replay, dataset, train, evaluate, bench.
 
 The only file that knows everything. Each command imports what it needs when it runs: listing
 variants, reading rules and refusing bad input load neither numba nor torch.
@@ -154,10 +154,7 @@ class Record(WithVariant):
         check_seed(self.seed)
         if len(self.agents) not in (1, 4):
             raise InputError(f"agents: found {len(self.agents)} names; allowed: one, or four")
-        if not self.out.parent.is_dir():
-            raise InputError(f"{self.out.parent}: no such folder")
-        if self.out.is_dir():
-            raise InputError(f"{self.out}: is a folder; expected the name of a file")
+        check_out(self.out)
         agents = make_agents(self.agents, self.seed)
         from king_env.records import write_records
         from train.table import record_games
@@ -210,6 +207,39 @@ class Replay:
             raise InputError(f"{self.file}: {what}")
         if self.check:
             print(f"{count:,} records, {deals:,} deals, {actions:,} actions: every score agrees")
+
+
+@dataclass
+class Dataset:
+    """Turn recorded games into arrays for imitation and offline learning.
+
+    One row a decision: observation, mask, action and the points that followed; see
+    `king_env.dataset`, whose `load` reads the file.
+    """
+
+    file: tyro.conf.Positional[File]
+    """A file of records; they may be of different variants."""
+
+    out: File
+    """The .npz file to write."""
+
+    skip_forced: bool = False
+    """Leave out decisions without alternative."""
+
+    def run(self) -> None:
+        """Reads, replays and writes."""
+        with self.file.open("rb"):
+            pass  # a missing file is reported before anything is loaded
+        check_out(self.out)
+        if self.out.exists() and self.out.samefile(self.file):
+            raise InputError(f"{self.out}: is the file of records")
+        from king_env.dataset import make_dataset
+
+        with progress_bar("replaying", None) as tell:
+            records, decisions = make_dataset(
+                self.file, self.out, skip_forced=self.skip_forced, progress=tell
+            )
+        print(f"{decisions:,} decisions of {records:,} records written to {self.out}")
 
 
 # ---------------------------------------------------------------- agents
@@ -418,6 +448,7 @@ COMMANDS: dict[str, Any] = {
     "play": Play,
     "record": Record,
     "replay": Replay,
+    "dataset": Dataset,
     "train": Train,
     "evaluate": Evaluate,
     "bench": Bench,
@@ -450,6 +481,14 @@ def check_seed(seed: int) -> None:
     """Raises where a seed is out of range."""
     if not 0 <= seed < 2**64:
         raise InputError(f"seed: found {seed}; allowed: 0 to 2**64 - 1")
+
+
+def check_out(path: Path) -> None:
+    """Raises where a file cannot be written."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent}: no such folder")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; expected the name of a file")
 
 
 def make_agents(names: Sequence[str], seed: int) -> list[Policy]:

@@ -40,9 +40,10 @@ def random_actions(masks: Any, agent_seed: int, number: int, actions: Any) -> No
         number: number of the step, so that each draws anew.
         actions: `[M]` int64, out.
     """
+    key = make_key(agent_seed, i64(number), 0, STREAM_ACTIONS)
     for row in range(actions.shape[0]):
         count = popcount(masks[row, 0]) + popcount(masks[row, 1]) + popcount(masks[row, 2])
-        left = below(draw(make_key(agent_seed, i64(row), i64(number), STREAM_ACTIONS), 0), count)
+        left = below(draw(key, row), count)
         for word in range(3):
             mask = masks[row, word]
             here = popcount(mask)

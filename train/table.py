@@ -127,8 +127,16 @@ def play_at_terminal(
     except _Quit:
         print("You have left the game.")
         return
-    place = 1 + sum(total > totals[seat] for total in totals)
-    print(f"The end. Totals by seat: {_by_seat(totals)}. Your place: {place} of 4.")
+    print(f"The end. Totals by seat: {_by_seat(totals)}. {_place(variant, totals, seat)}")
+
+
+def _place(variant: Variant, totals: Sequence[int], seat: int) -> str:
+    """Returns in words the place of a seat, or of its team in a partnership; equals share it."""
+    if variant.spec.partnership:
+        teams = [totals[0] + totals[2], totals[1] + totals[3]]
+        place = 1 + (teams[1 - seat % 2] > teams[seat % 2])
+        return f"Totals by team: {_by_seat(teams)}. Your team's place: {place} of 2."
+    return f"Your place: {1 + sum(total > totals[seat] for total in totals)} of 4."
 
 
 def _play_game(game: Game, agent: Policy, seat: int, seed: int) -> None:

@@ -118,7 +118,7 @@ def rival_value(g: Any, t: Any, seat: Any, hw: Any, row: Any) -> Any:
     """Returns the points of a seat when a rival declares; ``row`` says what is known of it."""
     hand = g.deal.hands[seat]
     leads = leads_first(g.deal, t, g, seat, i64(NOBODY))
-    taken = hand_value(t, hand, i64(NO_SUIT), i64(0), leads, hw, first_row(t) + row)
+    taken = hand_value(t, hand, i64(NO_SUIT), i64(0), leads, hw, first_row(t, hand) + row)
     return t.plus_unit * taken
 
 

@@ -21,6 +21,7 @@ from agents.kernels.cards import (
     weight_row,
 )
 from agents.kernels.hands import NUM_HAND_TERMS, hand_value
+from agents.kernels.ordering import choose_ordering
 from agents.kernels.simple import greedy_action, random_action
 from king_env.engine.actions import PASS, REFUSE
 from king_env.engine.jit import inline, kernel, lowest
@@ -218,23 +219,31 @@ def declare_all(games: Any, tables: Any, hw: Any, means: Any) -> None:
 
 
 @kernel
-def hand_terms(games: Any, tables: Any, specials: Any, eye: Any, out: Any) -> None:
-    """Writes the terms of all hands.
+def order_all(games: Any, tables: Any, hw: Any, means: Any) -> None:
+    """Takes ordered deals, which nobody may buy, to PLAY or their end by the best orders."""
+    for i in range(games.shape[0]):
+        g = games[i]
+        apply(g, tables[g.variant], choose_ordering(g, tables[g.variant], hw, means))
+
+
+@kernel
+def hand_terms(games: Any, tables: Any, specials: Any, flips: Any, eye: Any, out: Any) -> None:
+    """Writes the terms of all hands as they are now.
 
     Args:
-        games: `[N]` games at PLAY.
+        games: `[N]` games at PLAY, or before it.
         tables: rule tables.
         specials: `[N]` int64, the suit weighed apart, or NO_SUIT.
+        flips: `[N]` int64, 1 where ranks will be reversed.
         eye: `[H, H]` unit matrix, which reads off the terms.
         out: `[N, 4, H]` out.
     """
     for i in range(games.shape[0]):
         d = games[i].deal
         t = tables[games[i].variant]
-        flipped = i64(t.reversed[d.contract])
         for seat in range(NUM_SEATS):
             leads = 1 if seat == d.leader else 0
             for term in range(NUM_HAND_TERMS):
                 out[i, seat, term] = hand_value(
-                    t, d.hands[seat], specials[i], flipped, leads, eye, i64(term)
+                    t, d.hands[seat], specials[i], flips[i], leads, eye, i64(term)
                 )

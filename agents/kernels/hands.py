@@ -2,8 +2,8 @@
 
 A value is a number of things that count (tricks, hearts ...) the hand is expected to take; points
 come from the rule table. There is a row of weights for each kind of counting (see ``cards``), and
-two for the points, in plus units of the auction, of a hand whose rival declares what he likes, or a
-plus deal.
+more for a hand whose rival declares: what he likes, a plus deal (both in plus units of the auction,
+or tricks where deals are ordered), a known order; and for the order by the last card.
 """
 
 from __future__ import annotations
@@ -34,19 +34,22 @@ NUM_HAND_TERMS: Final = 2 * NUM_LEVELS + 10
 """Cards of the side suits by the number of ranks above, the same for the special suit (trumps; or
 hearts where hearts count), then shape, who leads, forced tricks, winners, and the constant."""
 
-RIVAL_ROW: Final = NUM_KINDS
-RIVAL_PLUS_ROW: Final = NUM_KINDS + 1
-NUM_HAND_ROWS: Final = NUM_KINDS + 2
-"""Rows of weights for one pack; the 32-card pack has a second set of them."""
+RIVAL_ROW, RIVAL_PLUS_ROW, KNOWN_ROW, LAST_ROW = range(NUM_KINDS, NUM_KINDS + 4)
+NUM_HAND_ROWS: Final = NUM_KINDS + 4
+LONG_PACK, SHORT_PACK, FIRST_CARDS = range(3)
+"""Sets of ``NUM_HAND_ROWS`` rows: whole hands of 52 cards, of 32, the first cards of a hand. The
+row of a known order and that of LAST are filled for first cards only."""
 
 HEARTS_COUNT, KING_COUNT = 2, 5
 NO_SUIT: Final = NO_TRUMP
 
 
 @inline
-def first_row(t: Any) -> Any:
-    """Returns the first row of weights for the pack."""
-    return 0 if t.hand_size == NUM_LEVELS else NUM_HAND_ROWS
+def first_row(t: Any, hand: Any) -> Any:
+    """Returns the first row of weights for a hand before play."""
+    if popcount(hand) < t.hand_size:
+        return FIRST_CARDS * NUM_HAND_ROWS
+    return (LONG_PACK if t.hand_size == NUM_LEVELS else SHORT_PACK) * NUM_HAND_ROWS
 
 
 @inline
@@ -107,7 +110,7 @@ def contract_value(
             special = i64(trump)
             if count == 0 and value > 0:
                 kind = i64(TRUMP_KIND)
-        row = first_row(t) + kind
+        row = first_row(t, hand) + kind
         taken = hand_value(t, hand, special, flipped, leads, w, row)
         points += value * (taken - means[row] * relative)
     return points

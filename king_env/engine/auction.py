@@ -29,7 +29,7 @@ from king_env.engine.actions import (
     TAKE_UNPLAYED,
     ULTIMATUM,
 )
-from king_env.engine.jit import inline
+from king_env.engine.jit import inline, outline
 from king_env.engine.layout import (
     NO_TRUMP,
     NOBODY,
@@ -155,7 +155,7 @@ def allow_declarations(d: Any, t: Any) -> None:
         allow(d, DECLARE_MINUS)
 
 
-@inline
+@outline
 def allow_auction(d: Any, t: Any) -> None:
     """Sets the legal actions of an auction phase."""
     phase = d.phase
@@ -179,7 +179,7 @@ def allow_auction(d: Any, t: Any) -> None:
 # ---------------------------------------------------------------- transitions
 
 
-@inline
+@outline
 def begin_auction(d: Any, t: Any) -> None:
     """Sets up the auction of a fresh deal."""
     d.active = ALL_SEATS & ~(1 << i64(d.chooser))
@@ -359,7 +359,7 @@ def apply_declaration(d: Any, t: Any, action: Any) -> None:
     d.phase = PHASE_PLAY
 
 
-@inline
+@outline
 def apply_auction(d: Any, t: Any, action: Any) -> bool:
     """Applies an action of an auction phase; returns True when the deal is over unplayed."""
     phase = d.phase
@@ -377,7 +377,7 @@ def apply_auction(d: Any, t: Any, action: Any) -> bool:
 # ---------------------------------------------------------------- settlement
 
 
-@inline
+@outline
 def settle(d: Any, t: Any) -> None:
     """Pays what the auction owes, with the last action of the deal (rules.md 2.5, 2.6)."""
     auctioneer = i64(d.chooser)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS
 from king_env.engine.jit import inline, kernel
 from king_env.engine.layout import NUM_SEATS, ONE, PHASE_OVER, ZERO, i64, u64
-from king_env.engine.observe import float_row, observe_row, write_mask
+from king_env.engine.observe import float_row, observe_row, unfold_row, write_mask
 from king_env.engine.step import (
     ILLEGAL,
     apply,
@@ -137,6 +137,9 @@ def step_all(
     bits: Any,
     values: Any,
     mask: Any,
+    dense: int,
+    bit_bytes: Any,
+    mask_bytes: Any,
 ) -> int:
     """Steps each game of ``rows``: action, forced moves, rewards, next episode, observation.
 
@@ -155,13 +158,16 @@ def step_all(
         forced: 1: forced moves are played.
         by_deal: 1: points are paid when their deal is finished.
         restart: 1: a game that ends begins its next episode at once.
-        rewards: `[N, 4]` int32, out.
+        rewards: `[N, 4]` int32, out: zeros before, only those who scored are written.
         done: `[N]` bool, out.
         rows_out: `[N]` int64, out: games in play after the step.
         seats: `[N]` int64, out: the seat to act in each.
         bits: `[N, W]` uint64, out.
         values: `[N, K]` int16, out.
         mask: `[N, 3]` uint64, out.
+        dense: 1: bits and mask are written as bytes too.
+        bit_bytes: `[N, 8 W]` uint64, out.
+        mask_bytes: `[N, 24]` uint64, out.
 
     Returns:
         The number of games in play after the step.
@@ -174,7 +180,8 @@ def step_all(
         apply(g, t, i64(actions[row]))
         if forced:
             apply_forced(g, t)
-        pay(g, t, i, by_deal, rewards)
+        if forced or g.deal.trick_size == 0:  # points are scored where a trick or a deal ends
+            pay(g, t, i, by_deal, rewards)
         over = g.deal.phase == PHASE_OVER
         done[i] = over
         if over:
@@ -190,6 +197,9 @@ def step_all(
         observe_row(g, t, i64(g.deal.actor), bits, values, i64(count))
         for word in range(NUM_MASK_WORDS):
             mask[count, word] = g.deal.legal[word]
+        if dense:
+            unfold_row(bits, bit_bytes, count)
+            unfold_row(mask, mask_bytes, count)
         rows_out[count] = i
         seats[count] = g.deal.actor
         count += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from king_env.engine.actions import SLOT
-from king_env.engine.jit import inline
+from king_env.engine.jit import inline, outline
 from king_env.engine.layout import NUM_SEATS, ZERO, i64, u64
 from king_env.rules.spec import MAX_GROUPS
 
@@ -52,7 +52,7 @@ def open_places(g: Any, t: Any, seats: Any, contract: Any) -> Any:
     return places
 
 
-@inline
+@outline
 def demands_can_be_met(g: Any, t: Any) -> bool:
     """Tells whether all open quotas can still be used up (rules.md 6.3).
 
@@ -94,7 +94,7 @@ def may_choose(g: Any, t: Any, seat: Any, contract: Any) -> bool:
     return possible
 
 
-@inline
+@outline
 def legal_choices(g: Any, t: Any, seat: Any) -> Any:
     """Returns the contract slots a seat may choose, bit s for slot s."""
     slots = ZERO

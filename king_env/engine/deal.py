@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from king_env.engine.jit import inline
+from king_env.engine.jit import inline, outline
 from king_env.engine.layout import NUM_SEATS, ONE, ZERO, i64, u64
 from king_env.engine.rng import STREAM_CARDS, below, below_low, draw, make_key
 
 
-@inline
+@outline
 def shuffle_pack(d: Any, t: Any, seed: Any, match: Any, position: Any) -> None:
     """Fills ``d.order`` with a shuffled pack (Fisher-Yates).
 
@@ -42,7 +42,7 @@ def shuffle_pack(d: Any, t: Any, seed: Any, match: Any, position: Any) -> None:
             last -= 1
 
 
-@inline
+@outline
 def hand_out(d: Any, t: Any, first_cards: Any) -> None:
     """Gives each seat its first cards (0 = all of them) in order of arrival."""
     size = i64(t.hand_size)

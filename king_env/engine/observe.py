@@ -18,12 +18,21 @@ import numpy.typing as npt
 
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, NUM_RUNGS
 from king_env.engine.choice import open_places
-from king_env.engine.jit import inline, kernel, popcount
+from king_env.engine.jit import (
+    inline,
+    kernel,
+    lanes_of,
+    low_int16,
+    outline,
+    popcount,
+    popcount_lanes,
+    scale_lanes,
+    unfold,
+)
 from king_env.engine.layout import (
     BETTER,
     NO_CARD,
     NO_TRUMP,
-    NOBODY,
     NUM_PHASES,
     NUM_SEATS,
     ONE,
@@ -173,7 +182,6 @@ _OWN_TRUMPS, _LEAD_SUIT, _UNIT_PLUS = (_at(n) for n in ("own_trumps", "lead_suit
 _PHASE: Final = _at("phase")
 _FLOOR, _CHOICES, _TABLE_OPEN = (_at(n) for n in ("floor", "choices", "table_open"))
 _SHOWN_SUIT: Final = _at("shown_suit")
-_SHOWN_RANK, _SHOWN_OWNER = (_at(n) for n in ("shown_rank", "shown_owner"))
 
 _UNIT_POINTS, _TRICKS, _UNITS_TAKEN = (_number_at(n) for n in ("unit_points", "tricks", "hearts"))
 _LAST, _POINTS, _TOTALS = (_number_at(n) for n in ("last", "points", "totals"))
@@ -242,43 +250,74 @@ def unseen_by(d: Any, t: Any, seat: Any) -> Any:
 
 
 @inline
-def put(bits: Any, row: Any, offset: Any, value: Any, size: Any) -> None:
-    """Writes ``size`` bits at a bit offset of a row that holds zeros there."""
-    word = offset >> 6
+def append(bits: Any, row: Any, word: Any, offset: Any, value: Any, size: Any) -> Any:
+    """Appends a block to the word in progress and returns the word then in progress.
+
+    Blocks come in the order of the layout and without gaps, so that each word is made in a
+    register and stored once, when it is full. ``value`` has no bit beyond ``size``.
+    """
     shift = offset & 63
-    bits[row, word] |= value << u64(shift)
-    if shift + size > 64:
-        bits[row, word + 1] |= value >> u64(64 - shift)
+    word |= value << u64(shift)
+    if shift + size >= 64:
+        bits[row, offset >> 6] = word
+        word = value >> ONE >> u64(63 - shift)  # two shifts: one by 64 is not defined
+    return word
 
 
-@inline
-def put_one(bits: Any, row: Any, offset: Any, index: Any) -> None:
-    """Sets bit ``index`` of a block."""
-    position = offset + index
-    bits[row, position >> 6] |= ONE << u64(position & 63)
+def _relative_seats() -> npt.NDArray[np.uint64]:
+    """Returns sets of absolute seats as sets of relative seats, by direction and viewer."""
+    sets = np.zeros((2, NUM_SEATS, 16), dtype=np.uint64)
+    for direction, step in enumerate((-1, 1)):
+        for viewer in range(NUM_SEATS):
+            for seats in range(16):
+                for relative in range(NUM_SEATS):
+                    here = seats >> ((viewer + step * relative) & 3) & 1
+                    sets[direction, viewer, seats] |= np.uint64(here << relative)
+    return sets
 
 
-@inline
-def seat_bit(seat: Any, viewer: Any, step: Any) -> Any:
-    """Returns the four bits of a relative seat: one of them set, none for NOBODY."""
-    relative = (step * (i64(seat) - viewer)) & 3
-    return ZERO if seat == NOBODY else ONE << u64(relative)
+_RELATIVE_SEATS: Final = _relative_seats()
+_RELATIVE_SEAT: Final = _RELATIVE_SEATS[:, :, [1, 2, 4, 8, 0]].copy()
 
 
 @inline
 def seats_bits(seats: Any, viewer: Any, step: Any) -> Any:
     """Returns the four bits of a set of seats (bit s: seat s), relative to the viewer."""
-    out = ZERO
-    for relative in range(NUM_SEATS):
-        seat = (viewer + step * relative) & 3
-        out |= u64((i64(seats) >> seat) & 1) << u64(relative)
-    return out
+    return _RELATIVE_SEATS[(step + 1) >> 1, viewer, seats]
+
+
+@inline
+def seat_bit(seat: Any, viewer: Any, step: Any) -> Any:
+    """Returns the four bits of a relative seat: one of them set, none for NOBODY."""
+    return _RELATIVE_SEAT[(step + 1) >> 1, viewer, seat]
 
 
 @inline
 def rung_bit(rung: Any) -> Any:
     """Returns the bits of a rung: one of them set, none for UNKNOWN."""
     return ZERO if rung == UNKNOWN else ONE << u64(rung)
+
+
+@inline
+def relative_lanes(lanes: Any, viewer: Any, step: Any) -> Any:
+    """Returns a number of each seat, seat s from bit 16 s, in the order the viewer sees them."""
+    turn = u64(16 * (viewer & 3))
+    if step < 0:  # from the last seat to the first
+        lanes = lanes >> _32 | lanes << _32
+        lanes = (lanes >> _16) & _LOW_HALVES | (lanes & _LOW_HALVES) << _16
+        turn = u64(48) - turn
+    return lanes >> turn | lanes << ((u64(64) - turn) & u64(63))
+
+
+@inline
+def put_lanes(numbers: Any, row: Any, offset: Any, lanes: Any) -> None:
+    """Writes four int16, packed in a uint64 from the low end: the compiler makes it one store."""
+    for lane in range(4):
+        numbers[row, offset + lane] = low_int16(lanes >> u64(16 * lane))
+
+
+_16, _32 = u64(16), u64(32)
+_LOW_HALVES: Final = u64(0x0000FFFF0000FFFF)
 
 
 @inline
@@ -289,40 +328,48 @@ def scaled(points: Any, factor: Any) -> Any:
 
 
 @inline
-def observe_cards(d: Any, t: Any, seat: Any, unseen: Any, bits: Any, row: Any) -> None:
-    """Writes the blocks about cards."""
+def observe_cards(d: Any, t: Any, seat: Any, unseen: Any, bits: Any, row: Any) -> Any:
+    """Writes the blocks about cards; returns the word in progress."""
     step = i64(t.step)
     hand = d.hands[seat]
-    put(bits, row, _HAND, hand, 52)
+    word = append(bits, row, ZERO, _HAND, hand, 52)
     for relative in range(NUM_SEATS):
         other = (seat + step * relative) & 3
-        put(bits, row, _PLAYED + 52 * relative, d.played[other], 52)
-        if relative > 0:
-            put(bits, row, _NOT_HELD + 52 * (relative - 1), d.not_held[other], 52)
+        word = append(bits, row, word, _PLAYED + 52 * relative, d.played[other], 52)
+    size = i64(d.trick_size)
+    for place in range(NUM_SEATS - 1):
+        card = ONE << u64(d.trick[place])
+        word = append(bits, row, word, _TRICK + 52 * place, card if place < size else ZERO, 52)
+    for relative in range(1, NUM_SEATS):
+        other = (seat + step * relative) & 3
+        word = append(bits, row, word, _NOT_HELD + 52 * (relative - 1), d.not_held[other], 52)
     contract = i64(d.contract)
     flipped = i64(t.reversed[contract]) if contract >= 0 else i64(0)
     beaten_1 = beaten_by_any(unseen, flipped)
     beaten_2 = beaten_by_any(unseen & beaten_1, flipped)
     beaten_3 = beaten_by_any(unseen & beaten_2, flipped)
     beaten_4 = beaten_by_any(unseen & beaten_3, flipped)
-    put(bits, row, _MASTER, hand & ~beaten_1, 52)
-    put(bits, row, _LOWEST, hand & ~beating_any(unseen, flipped), 52)
-    put(bits, row, _HIGHER_2, hand & beaten_2, 52)
-    put(bits, row, _HIGHER_3, hand & beaten_3, 52)
-    put(bits, row, _HIGHER_4, hand & beaten_4, 52)
-    if d.trump >= 0:
-        put(bits, row, _OWN_TRUMPS, hand & SUIT_MASKS[d.trump], 52)
-    size = i64(d.trick_size)
-    if size == 0:
-        return
-    for place in range(size):
-        put_one(bits, row, _TRICK + 52 * place, i64(d.trick[place]))
+    word = append(bits, row, word, _MASTER, hand & ~beaten_1, 52)
+    word = append(bits, row, word, _LOWEST, hand & ~beating_any(unseen, flipped), 52)
+    word = append(bits, row, word, _BEATS, beating_cards(d, seat, flipped), 52)
+    word = append(bits, row, word, _HIGHER_2, hand & beaten_2, 52)
+    word = append(bits, row, word, _HIGHER_3, hand & beaten_3, 52)
+    word = append(bits, row, word, _HIGHER_4, hand & beaten_4, 52)
+    trumps = SUIT_MASKS[d.trump] if d.trump >= 0 else ZERO
+    return append(bits, row, word, _OWN_TRUMPS, hand & trumps, 52)
+
+
+@inline
+def beating_cards(d: Any, seat: Any, flipped: Any) -> Any:
+    """Returns the playable cards of a seat that beat the best card of the trick in progress."""
     best = i64(d.best)
     better = BETTER[flipped, best]
     if d.trump != NO_TRUMP and best // 13 != d.trump:
         better |= SUIT_MASKS[d.trump]
-    playable = d.legal[0] if seat == d.actor else hand
-    put(bits, row, _BEATS, better & playable & hand, 52)
+    playable = d.hands[seat]
+    if seat == d.actor:
+        playable &= d.legal[0]
+    return better & playable if d.trick_size > 0 else ZERO
 
 
 @inline
@@ -330,9 +377,10 @@ def trick_code(d: Any, t: Any, seat: Any) -> Any:
     """Returns the blocks from ``lead_suit`` to ``broken``: 26 bits about the trick in progress."""
     size = i64(d.trick_size)
     code = ONE << u64(4 + size)
+    lead = ONE << u64(i64(d.trick[0]) // 13)
+    winning = seat_bit(d.best_seat, seat, i64(t.step))
     if size > 0:
-        code |= ONE << u64(i64(d.trick[0]) // 13)
-        code |= seat_bit(d.best_seat, seat, i64(t.step)) << u64(21)
+        code |= lead | winning << u64(21)
     if d.trick_number < 13:
         code |= ONE << u64(8 + i64(d.trick_number))
     return code | u64(d.broken) << u64(25)
@@ -376,49 +424,61 @@ def auction_code(d: Any, t: Any, seat: Any) -> Any:
 
 
 @inline
-def observe_table(d: Any, t: Any, seat: Any, bits: Any, row: Any) -> None:
-    """Writes the trick, the contract, who is who, the auction and the shown card."""
-    put(bits, row, _LEAD_SUIT, trick_code(d, t, seat), 26)
-    put(bits, row, _UNIT_PLUS, contract_code(d, t), 46)
-    put(bits, row, _PHASE, seats_code(d, t, seat), 28 + NUM_PHASES)
-    if t.rungs != 0 or t.buying != 0:
-        put(bits, row, _FLOOR, auction_code(d, t, seat), 4 * NUM_RUNGS + 8)
-    if d.shown != NO_CARD:
-        put_one(bits, row, _SHOWN_SUIT, i64(d.shown) // 13)
-        put_one(bits, row, _SHOWN_RANK, i64(d.shown) % 13)
-        put(bits, row, _SHOWN_OWNER, seat_bit(d.shown_owner, seat, i64(t.step)), 4)
+def shown_code(d: Any, t: Any, seat: Any) -> Any:
+    """Returns the blocks from ``shown_suit`` to ``shown_owner``: 21 bits about the shown card."""
+    if d.shown == NO_CARD:
+        return ZERO
+    code = ONE << u64(i64(d.shown) // 13) | ONE << u64(4 + i64(d.shown) % 13)
+    return code | seat_bit(d.shown_owner, seat, i64(t.step)) << u64(17)
 
 
 @inline
-def observe_choices(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) -> None:
-    """Writes the quotas; nothing where contracts are not chosen."""
-    if t.group_quota[0] == 0:
-        return
-    step = i64(t.step)
-    for relative in range(NUM_SEATS):
-        other = (seat + step * relative) & 3
-        slots = ZERO
-        for contract in range(t.num_contracts):
-            group = i64(t.group[contract])
-            if group < 0 or g.left[other, group] == 0:
-                continue
-            if t.per_player[contract] == 0 or g.used[other, contract] < t.per_player[contract]:
-                slots |= t.slots[contract]
-        put(bits, row, _CHOICES + NUM_SLOTS * relative, slots, NUM_SLOTS)
-        for group in range(MAX_GROUPS):
-            numbers[row, _QUOTA + MAX_GROUPS * relative + group] = g.left[other, group]
-    if t.contract_capped == 0:
-        return
-    once = ZERO
-    twice = ZERO
+def observe_table(d: Any, t: Any, seat: Any, bits: Any, row: Any, word: Any) -> Any:
+    """Writes the trick, the contract, who is who and the auction; returns the word in progress."""
+    word = append(bits, row, word, _LEAD_SUIT, trick_code(d, t, seat), 26)
+    word = append(bits, row, word, _UNIT_PLUS, contract_code(d, t), 46)
+    word = append(bits, row, word, _PHASE, seats_code(d, t, seat), 28 + NUM_PHASES)
+    auction = ZERO
+    if t.rungs != 0 or t.buying != 0:
+        auction = auction_code(d, t, seat)
+    return append(bits, row, word, _FLOOR, auction, 4 * NUM_RUNGS + 8)
+
+
+@outline
+def own_slots(g: Any, t: Any, seat: Any) -> Any:
+    """Returns the slots that a seat's own quotas leave open."""
+    slots = ZERO
     for contract in range(t.num_contracts):
-        if t.group[contract] >= 0:
-            places = open_places(g, t, 15, contract)
-            if places >= 1:
-                once |= t.slots[contract]
-            if places >= 2:
-                twice |= t.slots[contract]
-    put(bits, row, _TABLE_OPEN, once | twice << u64(NUM_SLOTS), 2 * NUM_SLOTS)
+        group = i64(t.group[contract])
+        if group < 0 or g.left[seat, group] == 0:
+            continue
+        if t.per_player[contract] == 0 or g.used[seat, contract] < t.per_player[contract]:
+            slots |= t.slots[contract]
+    return slots
+
+
+@outline
+def table_slots(g: Any, t: Any, places: Any) -> Any:
+    """Returns the slots that the table may still choose ``places`` times; none without limits."""
+    slots = ZERO
+    if t.contract_capped:
+        for contract in range(t.num_contracts):
+            if t.group[contract] >= 0 and open_places(g, t, 15, contract) >= places:
+                slots |= t.slots[contract]
+    return slots
+
+
+@inline
+def observe_choices(g: Any, t: Any, seat: Any, bits: Any, row: Any, word: Any) -> Any:
+    """Writes the slots still open, none without quotas; returns the word in progress."""
+    step = i64(t.step)
+    chosen = t.group_quota[0] != 0
+    for relative in range(NUM_SEATS):
+        slots = own_slots(g, t, (seat + step * relative) & 3) if chosen else ZERO
+        word = append(bits, row, word, _CHOICES + NUM_SLOTS * relative, slots, NUM_SLOTS)
+    once = table_slots(g, t, 1) if chosen else ZERO
+    twice = table_slots(g, t, 2) if chosen else ZERO
+    return append(bits, row, word, _TABLE_OPEN, once | twice << u64(NUM_SLOTS), 2 * NUM_SLOTS)
 
 
 @inline
@@ -428,59 +488,67 @@ def observe_numbers(g: Any, t: Any, seat: Any, unseen: Any, numbers: Any, row: A
     step = i64(t.step)
     factor = i64(t.point_factor)
     contract = max(i64(0), i64(d.contract))
-    for relative in range(NUM_SEATS):
-        other = (seat + step * relative) & 3
-        numbers[row, _POINTS + relative] = scaled(i64(d.points[other]), factor)
-        numbers[row, _TOTALS + relative] = scaled(i64(g.totals[other]), factor)
-        taken = d.taken[other]
-        if taken != ZERO:
-            numbers[row, _TRICKS + relative] = d.tricks[other]
-            numbers[row, _LAST + relative] = d.last[other]
-            for unit in range(NUM_UNITS):
-                count = popcount(taken & t.unit_mask[contract, unit])
-                numbers[row, _UNITS_TAKEN + 4 * unit + relative] = count
+    put_lanes(numbers, row, _TRICKS, relative_lanes(lanes_of(d.tricks), seat, step))
+    put_lanes(numbers, row, _LAST, relative_lanes(lanes_of(d.last), seat, step))
+    put_lanes(numbers, row, _POINTS, relative_lanes(scale_lanes(d.points, factor), seat, step))
+    put_lanes(numbers, row, _TOTALS, relative_lanes(scale_lanes(g.totals, factor), seat, step))
+    for unit in range(NUM_UNITS):
+        taken = popcount_lanes(d.taken, t.unit_mask[contract, unit])
+        offset = _UNITS_TAKEN + NUM_SEATS * unit
+        put_lanes(numbers, row, offset, relative_lanes(taken, seat, step))
     if d.contract >= 0:
         for unit in range(3 + NUM_UNITS):
             numbers[row, _UNIT_POINTS + unit] = t.unit_points[contract, unit]
-    if d.trick_size > 0:
-        points = i64(t.trick[contract])
-        if i64(d.trick_number) >= i64(t.hand_size) - 2:
-            points += i64(t.last[contract])
-        for unit in range(NUM_UNITS):
-            value = i64(t.unit_value[contract, unit])
-            if value != 0:
-                points += popcount(d.trick_cards & t.unit_mask[contract, unit]) * value
-        numbers[row, _TRICK_POINTS] = scaled(points, factor)
-    hand = d.hands[seat]
-    for suit in range(4):
-        numbers[row, _HAND_SUITS + suit] = popcount(hand & SUIT_MASKS[suit])
-        numbers[row, _UNSEEN + suit] = popcount(unseen & SUIT_MASKS[suit])
+    else:
+        for unit in range(3 + NUM_UNITS):
+            numbers[row, _UNIT_POINTS + unit] = 0
+    if t.group_quota[0] == 0:
+        for place in range(NUM_SEATS * MAX_GROUPS):
+            numbers[row, _QUOTA + place] = 0
+    else:
+        for relative in range(NUM_SEATS):
+            other = (seat + step * relative) & 3
+            for group in range(MAX_GROUPS):
+                numbers[row, _QUOTA + MAX_GROUPS * relative + group] = g.left[other, group]
+    numbers[row, _TRICK_POINTS] = scaled(trick_points(d, t, contract), factor)
+    put_lanes(numbers, row, _HAND_SUITS, popcount_lanes(SUIT_MASKS, d.hands[seat]))
+    put_lanes(numbers, row, _UNSEEN, popcount_lanes(SUIT_MASKS, unseen))
     numbers[row, _DEALS_LEFT] = i64(t.num_deals) - 1 - i64(g.position)
     numbers[row, _OFFERS] = d.offers
     numbers[row, _REQUESTS] = d.requests
 
 
 @inline
+def trick_points(d: Any, t: Any, contract: Any) -> Any:
+    """Returns what the trick in progress pays so far; 0 before its lead."""
+    points = i64(t.trick[contract])
+    if i64(d.trick_number) >= i64(t.hand_size) - 2:
+        points += i64(t.last[contract])
+    for unit in range(NUM_UNITS):
+        value = i64(t.unit_value[contract, unit])
+        points += popcount(d.trick_cards & t.unit_mask[contract, unit]) * value
+    return points if d.trick_size > 0 else i64(0)
+
+
+@inline
 def observe_row(g: Any, t: Any, seat: Any, bits: Any, numbers: Any, row: Any) -> None:
     """Writes what ``seat`` may know into row ``row`` of `[N, W]` uint64 and `[N, K]` int16."""
     seat = i64(seat)
-    for word in range(NUM_WORDS):
-        bits[row, word] = ZERO
-    for index in range(NUM_NUMBERS):
-        numbers[row, index] = 0
     d = g.deal
     unseen = unseen_by(d, t, seat)
-    observe_cards(d, t, seat, unseen, bits, row)
-    observe_table(d, t, seat, bits, row)
-    observe_choices(g, t, seat, bits, numbers, row)
+    word = observe_cards(d, t, seat, unseen, bits, row)
+    word = observe_table(d, t, seat, bits, row, word)
+    word = observe_choices(g, t, seat, bits, row, word)
+    shown = shown_code(d, t, seat)
+    append(bits, row, word, _SHOWN_SUIT, shown, 64 * NUM_WORDS - _SHOWN_SUIT)  # and the padding
     observe_numbers(g, t, seat, unseen, numbers, row)
 
 
-# A byte b as eight bytes of 0 or 1: copy it eight times, keep bit i in byte i, make it 1.
-_COPY: Final = u64(0x0101010101010101)
-_KEEP: Final = u64(0x8040201008040201)
-_CARRY: Final = u64(0x7F7F7F7F7F7F7F7F)
-_7: Final = u64(7)
+@inline
+def unfold_row(words: Any, out: Any, row: Any) -> None:
+    """Writes the bits of a row of `[M, W]` words as bytes of a row of `[M, 8 W]` uint64."""
+    for word in range(words.shape[1]):
+        unfold(words[row, word], out, i64(row), i64(word))
 
 
 @inline
@@ -488,6 +556,12 @@ def float_row(bits: Any, numbers: Any, row: Any, out: Any) -> None:
     """Writes the float32 form of a row: bits as 0 and 1, then scaled and clipped numbers."""
     for index in range(NUM_BITS):
         out[index] = np.float32((bits[row, index >> 6] >> u64(index & 63)) & ONE)
+    float_numbers(numbers, row, out)
+
+
+@inline
+def float_numbers(numbers: Any, row: Any, out: Any) -> None:
+    """Writes the numbers of the float32 form of a row."""
     for index in range(NUM_NUMBERS):
         value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
         out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
@@ -532,12 +606,8 @@ def observe_actors(games: Any, tables: Any, rows: Any, bits: Any, numbers: Any, 
 @kernel
 def expand(words: Any, out: Any) -> None:
     """Expands `[M, W]` packed words into `[M, 8 W]` uint64, whose bytes are the 64 W bits."""
-    packed = words.reshape(-1).view(np.uint8)
-    bits = out.reshape(-1)
-    # Arithmetic on one flat run becomes vector code; a lookup in a table would stay scalar.
-    for index in range(packed.shape[0]):
-        kept = (u64(packed[index]) * _COPY) & _KEEP
-        bits[index] = ((kept + _CARRY) >> _7) & _COPY
+    for row in range(words.shape[0]):
+        unfold_row(words, out, row)
 
 
 @kernel

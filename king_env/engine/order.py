@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from king_env.engine.actions import ACCEPT, BUY, ORDER, PASS, REFUSE
 from king_env.engine.auction import ALL_SEATS, allow, next_speaker
-from king_env.engine.jit import inline
+from king_env.engine.jit import inline, outline
 from king_env.engine.layout import (
     NO_TRUMP,
     NOBODY,
@@ -30,7 +30,7 @@ NUM_ORDERS: Final = 8
 """Orders in the order of their ids: S H D C NT LAST MISERE WRITE2."""
 
 
-@inline
+@outline
 def allow_ordering(d: Any, t: Any) -> None:
     """Sets the legal actions of ORDER, BUY and SELL."""
     if d.phase == PHASE_ORDER:
@@ -46,7 +46,7 @@ def allow_ordering(d: Any, t: Any) -> None:
         allow(d, REFUSE)
 
 
-@inline
+@outline
 def begin_ordering(d: Any, t: Any) -> None:
     """Sets up a deal that is ordered."""
     if t.buying == BUYING_BEFORE:
@@ -134,7 +134,7 @@ def apply_order(d: Any, t: Any, order: Any) -> bool:
     return False
 
 
-@inline
+@outline
 def apply_ordering(d: Any, t: Any, action: Any) -> bool:
     """Applies an action of ORDER, BUY or SELL; returns True when the deal is over unplayed."""
     if d.phase == PHASE_ORDER:
@@ -148,7 +148,7 @@ def apply_ordering(d: Any, t: Any, action: Any) -> bool:
     return False
 
 
-@inline
+@outline
 def draw_order(d: Any, t: Any, bits: Any, suit: Any) -> None:
     """Makes a random order by the weights of the variant; a suit is always ``suit``."""
     total = i64(0)
@@ -162,7 +162,7 @@ def draw_order(d: Any, t: Any, bits: Any, suit: Any) -> None:
             return
 
 
-@inline
+@outline
 def settle_order(d: Any, t: Any) -> None:
     """Writes unplayed tricks and pays the price of a bought order, with the deal's last action."""
     unit = i64(t.trick_price)

@@ -14,15 +14,13 @@ import numpy as np
 
 from king_env.engine.actions import NUM_MASK_WORDS
 from king_env.engine.batch import pay
-from king_env.engine.jit import kernel
+from king_env.engine.jit import kernel, unfold
 from king_env.engine.layout import NUM_SEATS, PHASE_OVER, ZERO, i64
 from king_env.engine.observe import (
     NUM_BITS,
     NUM_NUMBERS,
     NUM_WORDS,
-    NUMBER_BOUND,
-    NUMBER_SCALES,
-    expand,
+    float_numbers,
     observe_row,
 )
 from king_env.engine.step import apply, is_legal
@@ -33,8 +31,6 @@ FORM_PACKED: Final = 2
 
 ILLEGAL_REWARD: Final = -1.0
 """Reward of an illegal action that ends its episode: PettingZoo's wrapper pays the same."""
-
-_INVERSE_SCALES: Final = np.float32(1.0) / NUMBER_SCALES
 
 
 @kernel
@@ -166,7 +162,6 @@ def observe_seats(
     values: Any,
     spread: Any,
     spread_bytes: Any,
-    legal: Any,
     floats: Any,
     bits: Any,
     numbers: Any,
@@ -187,7 +182,6 @@ def observe_seats(
         values: `[1, K]` int16, scratch.
         spread: `[1, 8 W]` uint64, scratch.
         spread_bytes: `[64 W]` uint8, the same memory as ``spread``.
-        legal: `[1, 3]` uint64, scratch.
         floats: `[M, F]` float32, out with FORM_FLOAT.
         bits: `[M, 8 W]` uint64, the bytes of which are the bits, with FORM_DENSE, or `[M, W]` with
             FORM_PACKED, out.
@@ -198,24 +192,20 @@ def observe_seats(
         i = rows[row]
         g = games[i]
         for word in range(NUM_MASK_WORDS):
-            legal[0, word] = ZERO if closed[i] else g.deal.legal[word]
-        expand(legal, masks[row : row + 1])
+            unfold(ZERO if closed[i] else g.deal.legal[word], masks, i64(row), i64(word))
         observe_row(g, tables[g.variant], i64(seats[i]), words, values, i64(0))
         if form == FORM_FLOAT:
             # Bit, byte, float: each step is vector code; floats made bit by bit are not.
-            expand(words, spread)
+            for word in range(NUM_WORDS):
+                unfold(words[0, word], spread, i64(0), i64(word))
             for index in range(NUM_BITS):
                 floats[row, index] = np.float32(spread_bytes[index])
-            for index in range(NUM_NUMBERS):
-                value = np.float32(values[0, index]) * _INVERSE_SCALES[index]
-                floats[row, NUM_BITS + index] = max(
-                    np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value)
-                )
+            float_numbers(values, i64(0), floats[row])
             continue
         for index in range(NUM_NUMBERS):
             numbers[row, index] = values[0, index]
-        if form == FORM_DENSE:
-            expand(words, bits[row : row + 1])
-        else:
-            for word in range(NUM_WORDS):
+        for word in range(NUM_WORDS):
+            if form == FORM_DENSE:
+                unfold(words[0, word], bits, i64(row), i64(word))
+            else:
                 bits[row, word] = words[0, word]

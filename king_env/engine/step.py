@@ -12,7 +12,7 @@ from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, SLOT
 from king_env.engine.auction import allow_auction, apply_auction, begin_auction, settle
 from king_env.engine.choice import choose_slot, legal_choices, set_slot_actions, use
 from king_env.engine.deal import deal_rest, hand_out, show_last, shuffle_pack
-from king_env.engine.jit import inline, kernel, lowest, popcount
+from king_env.engine.jit import inline, kernel, lowest, outline, popcount
 from king_env.engine.layout import (
     NO_CARD,
     NO_TRUMP,
@@ -146,7 +146,7 @@ def clear_deal(d: Any) -> None:
     d.unplayed = 0
 
 
-@inline
+@outline
 def begin_deal(g: Any, t: Any) -> None:
     """Starts the deal at ``g.position`` with the cards in ``d.order``."""
     d = g.deal
@@ -187,7 +187,7 @@ def begin_play(g: Any, t: Any) -> None:
     d.actor = d.leader
 
 
-@inline
+@outline
 def end_deal(g: Any, t: Any) -> None:
     """Pays constants and settlements, adds the deal to the totals and goes on with the match."""
     d = g.deal
@@ -242,7 +242,7 @@ def apply(g: Any, t: Any, action: Any) -> Any:
     return 0
 
 
-@inline
+@outline
 def apply_forced(g: Any, t: Any) -> None:
     """Plays on while the seat to act has exactly one legal action."""
     while g.deal.phase != PHASE_OVER and num_legal(g.deal) == 1:
@@ -252,7 +252,7 @@ def apply_forced(g: Any, t: Any) -> None:
 # ---------------------------------------------------------------- new episodes
 
 
-@inline
+@outline
 def begin_match(g: Any, t: Any, seed: Any, match: Any, position: Any, end: Any) -> None:
     """Starts an episode: the deals ``position .. end - 1`` of match ``match`` under ``seed``."""
     g.seed = u64(seed)
@@ -275,7 +275,7 @@ def begin_match(g: Any, t: Any, seed: Any, match: Any, position: Any, end: Any) 
     begin_deal(g, t)
 
 
-@inline
+@outline
 def invent_history(g: Any, t: Any) -> None:
     """Draws the choices used up before ``g.position`` from a random legal history."""
     key = make_key(g.seed, g.match, 0, STREAM_HISTORY)
@@ -289,7 +289,7 @@ def invent_history(g: Any, t: Any) -> None:
         use(g, t, seat, contract)
 
 
-@inline
+@outline
 def random_choice(g: Any, t: Any, seat: Any, bits: Any) -> Any:
     """Returns a random contract that a seat may choose, by its share of the choices it owes."""
     slots = legal_choices(g, t, seat)
@@ -331,7 +331,7 @@ def longest_suit(hand: Any) -> Any:
     return best
 
 
-@inline
+@outline
 def skip_decisions(g: Any, t: Any) -> None:
     """Goes to PLAY: a drawn contract, the longest suit as trump, nobody pays."""
     d = g.deal
@@ -366,7 +366,7 @@ def skip_decisions(g: Any, t: Any) -> None:
     set_legal(g, t)
 
 
-@inline
+@outline
 def begin_suite_deal(g: Any, t: Any, seed: Any, number: Any, skip: Any) -> None:
     """Starts deal ``number`` of a suite: schedule position number mod K, scores 0."""
     position = i64(number) % i64(t.num_deals)
@@ -387,10 +387,39 @@ def new_match(games: Any, tables: Any, i: int, seed: Any, match: int) -> None:
 
 
 @kernel
-def new_deal(games: Any, tables: Any, i: int, seed: Any, number: int, skip: int) -> None:
-    """Starts deal ``number`` of the suite under ``seed`` in ``games[i]``; skip=1: at PLAY."""
+def new_deal(games: Any, tables: Any, i: int, seed: Any, number: int, position: int) -> None:
+    """Starts deal ``number`` of the suite under ``seed`` in ``games[i]`` at a schedule position."""
     g = games[i]
-    begin_suite_deal(g, tables[g.variant], seed, number, skip)
+    begin_match(g, tables[g.variant], seed, number, i64(position), i64(position) + 1)
+
+
+@kernel
+def start_play(games: Any, tables: Any, i: int, contract: int, trump: int) -> None:
+    """Skips the decisions of the deal that has just begun in ``games[i]``; nobody pays.
+
+    Args:
+        games: games.
+        tables: rule tables.
+        i: the game.
+        contract: index of the contract, which the seat that would choose declares; -1: drawn.
+        trump: its trump suit, or NO_TRUMP.
+    """
+    g = games[i]
+    t = tables[g.variant]
+    if t.deal_decision[g.position] == DECISION_NONE:
+        return
+    if contract < 0:
+        skip_decisions(g, t)
+        return
+    d = g.deal
+    d.declarer = d.chooser
+    d.active = 0
+    d.contract = contract
+    d.trump = trump
+    if t.group[contract] >= 0:
+        use(g, t, i64(d.chooser), i64(contract))
+    begin_play(g, t)
+    set_legal(g, t)
 
 
 @kernel
@@ -423,8 +452,10 @@ def play_random(games: Any, tables: Any, first: int, last: int, agent_seed: int)
         t = tables[g.variant]
         d = g.deal
         while d.phase != PHASE_OVER:
-            key = make_key(agent_seed, g.match, g.position, STREAM_ACTIONS)
-            number = below(draw(key, d.decisions), num_legal(d))
-            apply(g, t, nth_legal(d, number))
-            actions += 1
+            position = i64(g.position)
+            key = make_key(agent_seed, g.match, position, STREAM_ACTIONS)
+            while g.position == position and d.phase != PHASE_OVER:
+                number = below(draw(key, d.decisions), num_legal(d))
+                apply(g, t, nth_legal(d, number))
+                actions += 1
     return actions

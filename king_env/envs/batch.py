@@ -237,6 +237,9 @@ class BatchEnv:
             self._bits,
             self._values,
             self._mask,
+            int(self._dense),
+            self._expanded,
+            self._expanded_mask,
         )
 
     @property
@@ -283,6 +286,9 @@ class BatchEnv:
             self._mask[:count],
         )
         self._seats[:count] = self.games.deal.actor[self._rows[:count]]
+        if self._dense:
+            observe.expand(self._bits[:count], self._expanded[:count])
+            observe.expand(self._mask[:count], self._expanded_mask[:count])
         return self._show(count)
 
     def _show(self, count: int) -> BatchStep:
@@ -291,8 +297,6 @@ class BatchEnv:
         bits: npt.NDArray[Any] = self._bits[:count]
         mask: npt.NDArray[Any] = self._mask[:count]
         if self._dense:
-            observe.expand(bits, self._expanded[:count])
-            observe.expand(mask, self._expanded_mask[:count])
             bits = self._expanded[:count].view(np.uint8)[:, : observe.NUM_BITS]
             mask = self._expanded_mask[:count].view(np.int8)[:, :NUM_ACTIONS]
         self._step = BatchStep(

@@ -1,4 +1,4 @@
-"""Makes the environment known to PettingZoo's registry, where the installed version has one."""
+"""Makes the environments known to PettingZoo's registries, where the installed version has them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import Final
 
 import pettingzoo
 
-AEC_ID: Final = "king/king-v0"
+ENV_ID: Final = "king/king-v0"
 
 
 def register() -> None:
-    """Registers ``king/king-v0``: ``pettingzoo.make("aec", "king/king-v0", variant=...)``."""
+    """Registers ``king/king-v0``: ``pettingzoo.make("aec", "king/king-v0", variant=...)``.
+
+    ``pettingzoo.make("parallel", ...)`` gives the parallel environment of the same name.
+    """
     register_env = getattr(pettingzoo, "register", None)
     if register_env is not None:  # PettingZoo 1.27 and newer
-        register_env("aec", AEC_ID, "king_env.king_v0:env")
+        register_env("aec", ENV_ID, "king_env.king_v0:env")
+        register_env("parallel", ENV_ID, "king_env.king_v0:parallel_env")

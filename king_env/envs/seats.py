@@ -208,7 +208,6 @@ class SeatGames:
             np.zeros((1, observe.NUM_NUMBERS), dtype=np.int16),
             spread,
             spread.view(np.uint8).reshape(-1),
-            np.zeros((1, NUM_MASK_WORDS), dtype=np.uint64),
         )
         self._opponents: Opponents = self._make_opponents()
 

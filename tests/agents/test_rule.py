@@ -143,6 +143,73 @@ def test_keeps_trump_for_a_strong_hand() -> None:
     assert not rule(game).startswith("contract:koz")
 
 
+def ordered_deal(first_cards: dict[int, str]) -> Game:
+    """The first ordered deal of `russian_auction`; seat 0 orders on these first three cards."""
+    variant = find_variant("russian_auction", {})
+    position = [deal.decision for deal in variant.spec.deals].index("order")
+    game = Game(variant, match=position, episode="deal")
+    pack = [name for name in CARD_NAMES if name[0] in "789TJQKA"]
+    hands = {seat: cards.split() for seat, cards in first_cards.items()}
+    rest = [name for name in pack if name not in " ".join(first_cards.values()).split()]
+    dealt = []
+    for seat in range(4):
+        hand = hands.get(seat, [])
+        num = 8 - len(hand)
+        dealt.append(hand + rest[:num])
+        rest = rest[num:]
+    game.set_hands(dealt, dealer=3)
+    assert game.actor == 0 and game.phase == "ORDER"
+    return game
+
+
+HIGH, LOW, MIDDLE, MIXED = "AS KS QS", "7S 7H 7D", "9D TD 9C", "JH TC 9H"
+
+
+def test_orders_what_the_first_cards_are_good_for() -> None:
+    assert rule(ordered_deal({0: HIGH, 1: MIDDLE, 2: MIXED, 3: "JC QC 8C"})) == "order:S"
+    assert rule(ordered_deal({0: LOW, 1: MIDDLE, 2: MIXED, 3: "JC QC 8C"})) == "order:MISERE"
+    poor = rule(ordered_deal({0: MIDDLE, 1: HIGH, 2: MIXED, 3: "JC QC 8C"}))
+    assert poor not in ("order:S", "order:MISERE")
+
+
+def test_buys_with_strong_cards_only_and_sells_for_enough() -> None:
+    game = play(ordered_deal({0: MIDDLE, 1: HIGH, 2: MIXED, 3: LOW}), "order:LAST")
+    assert rule(game) == "buy:1"
+    play(game, "buy:1")
+    assert rule(game) == "pass"
+    play(game, "pass", "pass")
+    assert game.phase == "SELL" and rule(game) == "accept"
+    game = play(ordered_deal({0: HIGH, 1: MIDDLE, 2: MIXED, 3: LOW}), "order:S")
+    play(game, "buy:1", "pass", "pass")
+    assert rule(game) == "refuse"
+
+
+def test_chooses_every_contract_once_where_orders_have_quotas() -> None:
+    """In ordered King with a hand of high cards a positive contract comes first."""
+    variant = find_variant("russian_ordered", {})
+    game = Game(variant, seed=1)
+    game.set_hands(
+        [
+            "AS KS QS AH KH AD KD AC".split(),
+            "7S 8S 9S 7H 8H 7D 8D 7C".split(),
+            "TS JS 9H TH 9D TD 8C 9C".split(),
+            "JH QH JD QD TC JC QC KC".split(),
+        ],
+        dealer=3,
+    )
+    assert rule(game).startswith("order:take_")
+    game.set_hands(
+        [
+            "7S 8S 9S 7H 8H 7D 8D 7C".split(),
+            "AS KS QS AH KH AD KD AC".split(),
+            "TS JS 9H TH 9D TD 8C 9C".split(),
+            "JH QH JD QD TC JC QC KC".split(),
+        ],
+        dealer=3,
+    )
+    assert rule(game).startswith("order:no_")
+
+
 @pytest.mark.slow
 def test_calibration_writes_a_module_of_the_right_shape(tmp_path: Path) -> None:
     from agents import calibrate, hand_values

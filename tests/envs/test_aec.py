@@ -15,6 +15,7 @@ from pettingzoo.test import api_test, render_test, seed_test
 
 from king_env import IllegalActionError, king_v0
 from king_env.envs.aec import AGENTS, env, raw_env
+from king_env.envs.parallel import parallel_env
 from king_env.rules.catalogue import VariantError
 from tests.playing import SHIPPED, VARIANTS, new_game, pick, play
 from tests.rules.factories import find_variant
@@ -50,6 +51,14 @@ def test_api(variant: str, episode: str, make: Make) -> None:
         # The test passes an option of its own.
         warnings.filterwarnings("ignore", message="reset option")
         api_test(make(variant=variant, episode=episode), num_cycles=60)
+
+
+@pytest.mark.parametrize("make", [env, raw_env])
+def test_api_with_history(make: Make) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="reset option")
+        api_test(make(variant="international", episode="deal", history=True), num_cycles=100)
+    seed_test(lambda: make(variant="turkish_short", history=True), num_cycles=60)
 
 
 @pytest.mark.parametrize("make", [env, raw_env])
@@ -308,27 +317,71 @@ def test_given_hands_and_dealer() -> None:
     )
 
 
+def test_given_position_contract_and_trump() -> None:
+    for make in (raw_env, parallel_env):
+        environment = make("international", episode="deal")
+        options = {"position": 6, "contract": "positive", "trump": "H", "match": 3, "dealer": 2}
+        environment.reset(seed=1, options=options)
+        game = environment.game
+        expected = new_game("international", seed=1, match=3, episode="deal", position=6)
+        assert game.deals[0].dealt == expected.deals[0].dealt
+        assert game.position == 6 and game.phase == "PLAY" and game.actor == 2
+        assert game.deals[0].contract == "positive" and int(game.record.deal.trump) == 1
+        assert int(game.record.deal.declarer) == 2
+        # The next episode is an ordinary one.
+        environment.reset()
+        assert environment.game.position == 4 and environment.game.deals[0].contract == "no_king"
+        environment.reset(options={"position": 8})
+        assert environment.game.phase == "BID" and environment.game.position == 8
+    koz = raw_env("turkish_short", episode="deal", start="play")
+    koz.reset(seed=1, options={"contract": "koz", "trump": "D", "dealer": 0})
+    assert koz.game.deals[0].contract == "koz" and koz.agent_selection == "player_1"
+
+
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"match": -1}, ["match", "-1"]),
+        ({"match": -1}, ["match", "-1", "0 to"]),
         ({"match": "x"}, ["match", "'x'"]),
+        ({"match": True}, ["match", "True"]),
         ({"dealer": 4}, ["dealer", "4", "0 to 3"]),
         ({"dealer": "north"}, ["dealer", "'north'"]),
-        ({"hands": [["AS"]]}, ["four hands of 13"]),
-        ({"hands": [["1S"] * 13] * 4}, ["'1S'"]),
-        ({"hands": [["AS"] * 13] * 4}, ["each once"]),
-        ({"hands": 5}, ["hands"]),
+        ({"hands": [["AS"]]}, ["hands", "four hands of 13", "sizes 1"]),
+        ({"hands": [["1S"] * 13] * 4}, ["hands", "'1S'"]),
+        ({"hands": [["AS"] * 13] * 4}, ["hands", "each once"]),
+        ({"hands": 5}, ["hands", "5"]),
+        ({"position": 10}, ["position", "10", "0 to 9"]),
+        ({"position": "last"}, ["position", "'last'", "0 to 9"]),
+        ({"contract": "no_king"}, ["contract", "'no_king'", "no_tricks"]),
+        ({"position": 6, "contract": "chess"}, ["contract", "'chess'", "positive, nulls"]),
+        ({"position": 6, "contract": "positive"}, ["trump", "S, H, D, C, NT"]),
+        ({"position": 6, "contract": "positive", "trump": "s"}, ["trump", "'s'", "S, H, D, C"]),
+        ({"position": 6, "trump": "S"}, ["trump", "'S'", "together with a contract"]),
     ],
 )
+@pytest.mark.parametrize("make", [raw_env, parallel_env])
 def test_a_bad_value_of_a_known_option_is_refused(
-    options: dict[str, Any], parts: list[str]
+    options: dict[str, Any], parts: list[str], make: Make
 ) -> None:
-    environment = raw_env("international")
-    with pytest.raises(ValueError) as caught:
+    environment = make("international", episode="deal")
+    environment.reset(seed=3)
+    before = environment.game
+    with pytest.raises(ValueError, match=r"^reset option ") as caught:
         environment.reset(seed=1, options=options)
     for part in parts:
         assert part in str(caught.value)
+    assert environment.game is before
+    environment.reset()
+    assert environment.game.seed == 3, "a reset that is refused changes nothing"
+
+
+@pytest.mark.parametrize(
+    "options", [{"position": 3}, {"contract": "no_tricks"}, {"position": 6, "contract": "nulls"}]
+)
+def test_a_match_takes_neither_position_nor_contract(options: dict[str, Any]) -> None:
+    environment = raw_env("international")
+    with pytest.raises(ValueError, match=r"reset option (position|contract): .* a deal only"):
+        environment.reset(seed=1, options=options)
 
 
 def test_an_unknown_option_warns_once() -> None:
@@ -337,7 +390,7 @@ def test_an_unknown_option_warns_once() -> None:
         warnings.simplefilter("always")
         environment.reset(seed=1, options={"colour": "red"})
         assert len(caught) == 1
-        for part in ("'colour'", "hands", "dealer", "match"):
+        for part in ("'colour'", "hands", "dealer", "match", "position", "contract", "trump"):
             assert part in str(caught[0].message)
         environment.reset(seed=1, options={"colour": "red"})
         assert len(caught) == 1

@@ -13,6 +13,7 @@ from rich.console import Console
 from agents.registry import make_agent
 from king_env.policy import Policy
 from king_env.rules.catalogue import load_variant
+from king_env.view import View
 from tests.evaluation.helpers import BatchedDrawer, Drawer, LastCard, play_one
 from train.evaluation.duplicate import (
     Evaluation,
@@ -124,6 +125,58 @@ def test_partnership_equals_brute_force(start: str) -> None:
     result = evaluate("greedy", "random", variant, deals=8, start=start, seed=3, agent_seed=9)
     units = _brute_force(make_agent("greedy"), make_agent("random"), variant, 8, start)
     assert result.margin == estimate(units)
+
+
+class LowCard:
+    """Plays the legal card with the lowest id, and makes the last choice it has."""
+
+    name = "low"
+
+    def act(self, view: View, rng: np.random.Generator) -> int:
+        return view.legal_actions[-1 if view.phase == "CHOOSE" else 0]
+
+
+def test_a_deal_of_pairs_worked_by_hand() -> None:
+    """One deal in both seatings, scores added up seat by seat."""
+    variant = load_variant("turkish_short", {"d.partnership": True})
+    pair, others = LowCard(), LastCard()
+    tables: list[list[Policy]] = [[pair, others, pair, others], [others, pair, others, pair]]
+    games = [play_one(variant, table, seed=3, number=0, agent_seed=9) for table in tables]
+    one, two = (game.scores for game in games)
+    first = ((one[0] + one[2]) - (one[1] + one[3])) / 2
+    second = ((two[1] + two[3]) - (two[0] + two[2])) / 2
+    assert first != 0 != second != first
+    result = evaluate(pair, others, variant, deals=1, seed=3)
+    assert result.pairs and result.margin.mean == (first + second) / 2
+
+
+def test_places_of_pairs_go_by_team() -> None:
+    variant = load_variant("turkish_short", {"d.partnership": True})
+    pair, others = LastCard(), LowCard()
+    firsts, ranks = [], []
+    for number in range(3):
+        for table, mine in (([pair, others] * 2, 0), ([others, pair] * 2, 1)):
+            seats: list[Any] = table
+            scores = play_one(
+                variant, seats, seed=3, number=number, agent_seed=9, episode="match"
+            ).scores
+            teams = [scores[0] + scores[2], scores[1] + scores[3]]
+            firsts.append(float(teams[mine] > teams[1 - mine]))
+            ranks.append(1 + (teams[mine] < teams[1 - mine]))
+            assert teams[0] != teams[1]
+    result = evaluate(pair, others, variant, matches=3, seed=3).matches
+    assert result is not None and result.first.mean == pytest.approx(np.mean(firsts))
+    assert result.rank.mean == pytest.approx(np.mean(ranks))
+
+
+def test_the_report_says_that_pairs_were_played() -> None:
+    options: dict[str, object] = {"d.partnership": True}
+    result = evaluate("greedy", "random", "turkish_short", options=options, deals=4)
+    text = " ".join(_text(result).split())  # the caption is as wide as the table
+    assert "pairs: each deal played in both seats of either team" in text
+    assert "(own team minus other team) / 2" in text and "every seat" not in text
+    assert list(to_json(result)) == DEAL_KEYS
+    assert "pairs" not in _text(evaluate("greedy", "random", "turkish_short", deals=4))
 
 
 def test_strata_are_fixed_before_the_deal() -> None:

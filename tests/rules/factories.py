@@ -100,6 +100,11 @@ class EngineMatch:
         return None if self.game.is_over else self.game.deals[-1].contract
 
     @property
+    def contracts_played(self) -> list[str | None]:
+        """Ids of the finished deals' contracts, None for unplayed ones."""
+        return [log.contract for log in self.game.deals[: self.deal_index]]
+
+    @property
     def trump(self) -> str | None:
         trump = -1 if self.game.is_over else int(self.game.record.deal.trump)
         return SUITS[trump] if 0 <= trump < 4 else None

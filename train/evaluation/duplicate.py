@@ -57,9 +57,9 @@ class MatchFigures:
     """What only whole matches show. A unit is a match, all seatings of it together.
 
     Attributes:
-        points: points a match, own minus table mean.
-        first: share of first places, ties split.
-        rank: mean rank, 1 is best, ties share their ranks.
+        points: points a match, own minus table mean; of pairs, half the difference of the teams.
+        first: share of first places, ties split; of pairs, among the two teams.
+        rank: mean rank, 1 is best, ties share their ranks; likewise.
     """
 
     points: Estimate
@@ -86,6 +86,8 @@ class Evaluation:
         declared: shares of what was declared where players decide, by name.
         declared_by_candidate: the same where the candidate declared.
         matches: figures of whole matches, or None.
+        pairs: the candidate took both seats of a team; a margin is half the difference of the
+            teams, and places are those of teams.
     """
 
     benchmark: str | None
@@ -102,6 +104,7 @@ class Evaluation:
     declared: dict[str, float] = field(default_factory=dict)
     declared_by_candidate: dict[str, float] = field(default_factory=dict)
     matches: MatchFigures | None = None
+    pairs: bool = False
 
 
 def seatings(partnership: bool) -> npt.NDArray[np.int64]:
@@ -168,6 +171,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluates a candidate against three copies of a baseline on duplicate deals.
 
+    In a partnership variant it plays both seats of a team against two copies.
+
     Args:
         candidate: an agent or its name.
         against: an agent or its name.
@@ -220,6 +225,7 @@ def evaluate(
             start=start,
             deals=num_units * results.scores.shape[1],
             margin=estimate([]),
+            pairs=loaded.spec.partnership,
         ),
         runner,
         results,

@@ -83,7 +83,10 @@ def title(result: Evaluation) -> str:
 
 def _source(result: Evaluation) -> str:
     """Returns where the deals come from."""
-    seats = "each deal played in every seat with the same cards"
+    if result.pairs:
+        seats = "pairs: each deal played in both seats of either team with the same cards"
+    else:
+        seats = "each deal played in every seat with the same cards"
     version = f"benchmark {result.benchmark}, " if result.benchmark else ""
     origin = f"seed list {result.seed_list}" if result.seed_list else f"seed {result.seed}"
     return f"{version}{origin}; {seats}"
@@ -124,6 +127,8 @@ def table(result: Evaluation) -> Table:
 def to_text(result: Evaluation) -> RenderableType:
     """Returns the whole report for the terminal."""
     lines = ["* from 0, after Holm's correction over the rows"]
+    if result.pairs:
+        lines.append("margin of a pair: (own team minus other team) / 2; places go by team")
     if result.declared:
         lines.append(f"declared at the table: {_shares(result.declared)}")
     if result.declared_by_candidate:
