@@ -158,7 +158,7 @@ def _beside(ours: Row, peer: Peer) -> Row:
     row = {**ours, "name": f"{ours['name']} : {peer.key}", "ratio": None}
     run = peer.load()
     if run is None:
-        return row | {"peer": f"{peer.distribution}: not installed"}
+        return row | {"peer": f"{peer.distribution}{peer.extra}: not installed"}
     # Libraries may use threads of their own: their time counts too.
     other = _row("", _rates(run, time.process_time), "")
     return row | {

@@ -34,6 +34,7 @@ class Peer:
         module: what it is imported as.
         what: the game and the way it is driven.
         make: sets it up, given the imported module.
+        extra: the extra of the distribution that it needs, in brackets.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Peer:
     module: str
     what: str
     make: Callable[[Any], Run]
+    extra: str = ""
 
     def label(self) -> str:
         """Returns the library with its version, and what is measured."""
@@ -264,6 +266,7 @@ PEERS: Final[dict[str, tuple[Peer, ...]]] = {
             "pettingzoo.classic.connect_four.connect_four",
             "connect_four, raw loop",
             _connect_four,
+            "[classic]",
         ),
         Peer("rlcard_bridge", "raw_env", "rlcard", "rlcard", "bridge, env.step", _rlcard_bridge),
     ),
