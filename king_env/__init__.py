@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
 
 if "gymnasium" in sys.modules:
-    # So that "king_env:king/KingSeat-v0" is found; who does without Gymnasium is spared its import.
+    # A convenience: who does without Gymnasium is spared its import; king_v0 registers always.
     from king_env.envs.gymnasium_ids import register as _register
 
     _register()

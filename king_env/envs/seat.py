@@ -22,7 +22,7 @@ _NOT_WAITING = np.zeros(1, dtype=np.uint8)
 
 
 class KingSeatEnv(gymnasium.Env[Any, Any]):
-    """One seat against opponents: ``gymnasium.make("king_env:king/KingSeat-v0", ...)``.
+    """One seat against opponents: ``gymnasium.make("king/KingSeat-v0", ...)``.
 
     The mask of legal actions, `[A]` int8, is ``info["action_mask"]`` and, the same array,
     ``observation["action_mask"]`` with ``obs_format="dict"``; ``action_masks()`` returns it too. It

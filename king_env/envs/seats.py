@@ -26,6 +26,7 @@ from king_env.envs.opponents import (
     are_compiled,
     find_agents,
 )
+from king_env.envs.spaces import mask_space, vector_space
 from king_env.game import Game, IllegalActionError
 from king_env.rules.catalogue import Variant, load_variant
 from king_env.rules.tables import make_tables
@@ -51,16 +52,11 @@ def observation_space(obs: str, obs_format: str) -> spaces.Space[Any]:
             uint64 words.
         obs_format: ``"dict"``: with ``action_mask``; ``"flat"``: the vector alone.
     """
-    mask = spaces.Box(0, 1, (NUM_ACTIONS,), dtype=np.int8)
+    mask = mask_space()
     if obs == "float":
-        low = np.zeros(observe.NUM_FEATURES, dtype=np.float32)
-        low[observe.NUM_BITS :] = -observe.NUMBER_BOUND
-        high = np.ones(observe.NUM_FEATURES, dtype=np.float32)
-        high[observe.NUM_BITS :] = observe.NUMBER_BOUND
-        vector = spaces.Box(low, high, dtype=np.float32)
         if obs_format == "flat":
-            return vector
-        return spaces.Dict({"observation": vector, "action_mask": mask})
+            return vector_space()
+        return spaces.Dict({"observation": vector_space(), "action_mask": mask})
     numbers = spaces.Box(-32768, 32767, (observe.NUM_NUMBERS,), dtype=np.int16)
     bits: spaces.Space[Any]
     if obs == "dense":

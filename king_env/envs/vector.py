@@ -26,7 +26,7 @@ Infos = dict[str, Any]
 
 
 class KingSeatVectorEnv(VectorEnv[Any, Any, Array]):
-    """N learners: ``gymnasium.make_vec("king_env:king/KingSeat-v0", N, ...)``.
+    """N learners: ``gymnasium.make_vec("king/KingSeat-v0", N, ...)``.
 
     Slot i plays episodes i, i + N, i + 2N, ... of the seed, each as ``KingSeatEnv`` does; arguments
     that are not named here are its arguments. ``infos`` has ``action_mask``, `[N, A]` int8, and

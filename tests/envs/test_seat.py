@@ -111,8 +111,10 @@ gymnasium.make("king_env.king_v0:king/KingSeat-v0", opponents="random").reset(se
 """
     second = """
 import gymnasium
-env = gymnasium.make("king_env:king/KingSeat-v0", opponents="random")
+import king_env
 import sys
+assert "numba" not in sys.modules
+env = gymnasium.make("king/KingSeat-v0", opponents="random")
 assert "pettingzoo" not in sys.modules and "torch" not in sys.modules
 env.reset(seed=1)
 """
