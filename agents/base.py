@@ -36,7 +36,8 @@ class CompiledAgent:
         """Returns a legal action for the seat of the view, which is to act."""
         keys = rng.integers(0, 2**64, 1, dtype=np.uint64)
         action = np.empty(1, dtype=np.int64)
-        act_rows(view.record, view.tables, _FIRST_ROW, self.policy_id, keys, action)
+        record, tables = view.record.view(np.ndarray), view.tables.view(np.ndarray)
+        act_rows(record, tables, _FIRST_ROW, self.policy_id, keys, action)
         return int(action[0])
 
     def act_batch(
