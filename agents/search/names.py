@@ -32,6 +32,8 @@ class PimcSettings:
     name: str
     worlds: int = 20
     policy: str = "rule"
+    prior: float = 0.0
+    caution: float = 0.0
 
     @property
     def policy_id(self) -> int:
@@ -39,7 +41,7 @@ class PimcSettings:
         return POLICY_IDS[self.policy]
 
 
-SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {"pimc": ("policy",)}
+SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {"pimc": ("policy", "prior", "caution")}
 """Keys of each search."""
 
 
@@ -53,6 +55,8 @@ def pimc_settings(name: str, number: str, options: Mapping[str, str]) -> PimcSet
         name=name,
         worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
         policy=_choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS)),
+        prior=float(options.get("prior", "0")),
+        caution=float(options.get("caution", "0")),
     )
 
 

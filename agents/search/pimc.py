@@ -16,7 +16,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agents.hand_values import HAND_MEANS
+import numpy as np
+
+from agents.hand_values import CARD_WEIGHTS, HAND_MEANS
+from agents.kernels.cards import card_score, group_of
 from agents.kernels.policies import choose_action
 from agents.search.worlds import (
     contract_par,
@@ -28,6 +31,7 @@ from agents.search.worlds import (
 )
 from king_env.engine.jit import inline, kernel
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, i64
+from king_env.engine.observe import beaten_by_any, beating_any, unseen_by
 from king_env.engine.rng import draw
 from king_env.engine.step import apply
 
@@ -50,27 +54,53 @@ def try_action(
 
 
 @inline
-def best_mean(values: Any, size: Any, num_worlds: Any, favourite: Any) -> Any:
+def best_mean(
+    values: Any, size: Any, num_worlds: Any, favourite: Any, prior: Any, weight: Any, caution: Any
+) -> Any:
     """Returns the row of ``values`` with the highest mean; of equal ones ``favourite``, if it is
     one of them, else the first.
     """
     best = i64(favourite)
-    best_sum = 0.0
-    for w in range(num_worlds):
-        best_sum += values[best, w]
+    best_lead = 1e-6
     for a in range(size):
         total = 0.0
+        squares = 0.0
         for w in range(num_worlds):
-            total += values[a, w]
-        if total > best_sum + 1e-6:
+            lead = values[a, w] - values[favourite, w]
+            total += lead
+            squares += lead * lead
+        mean = total / num_worlds
+        variance = max(0.0, squares / num_worlds - mean * mean) / max(1, num_worlds - 1)
+        mean = (total + weight * (prior[a] - prior[favourite])) / (num_worlds + weight)
+        lead = mean - caution * np.sqrt(variance)
+        if lead > best_lead:
             best = i64(a)
-            best_sum = total
+            best_lead = lead
     return best
 
 
 @inline
+def set_prior(d: Any, t: Any, actions: Any, size: Any, prior: Any) -> None:
+    """Writes what the rule-based agent thinks of the actions, in points."""
+    if d.phase != PHASE_PLAY:
+        for a in range(size):
+            prior[a] = 0.0
+        return
+    hand = d.hands[d.actor]
+    unseen = unseen_by(d, t, d.actor)
+    group = group_of(d, hand)
+    flipped = i64(t.reversed[d.contract])
+    beaten = beaten_by_any(unseen, flipped)
+    beating = beating_any(unseen, flipped)
+    for a in range(size):
+        prior[a] = card_score(
+            d, t, hand, unseen, beaten, beating, actions[a], group, CARD_WEIGHTS, i64(-1)
+        )
+
+
+@inline
 def decide(
-    views: Any, i: Any, t: Any, worlds: Any, policy: Any, key: Any, actions: Any, values: Any
+    views: Any, i: Any, t: Any, worlds: Any, policy: Any, key: Any, actions: Any, values: Any, prior: Any, weight: Any, caution: Any
 ) -> Any:
     """Returns the action with the best mean payoff for the seat to act of ``views[i]``."""
     view = views[i]
@@ -93,7 +123,8 @@ def decide(
             values[a, w] = try_action(
                 worlds, w, num_worlds, t, seat, actions[a], policy, draw(world_key, PLAY_OUT), par
             )
-    best = best_mean(values, size, num_worlds, favourite)
+    set_prior(d, t, actions, size, prior)
+    best = best_mean(values, size, num_worlds, favourite, prior, weight, caution)
     return own if best == favourite else actions[best]
 
 
@@ -106,6 +137,9 @@ def pimc_rows(
     keys: Any,
     actions: Any,
     values: Any,
+    prior: Any,
+    weight: float,
+    caution: float,
     out: Any,
 ) -> None:
     """Writes the action of flat Monte-Carlo for the seat to act of each view.
@@ -124,4 +158,4 @@ def pimc_rows(
         view = views[row]
         if view.deal.phase != PHASE_OVER:
             t = tables[view.variant]
-            out[row] = decide(views, row, t, worlds, policy, keys[row], actions, values)
+            out[row] = decide(views, row, t, worlds, policy, keys[row], actions, values, prior, weight, caution)

@@ -51,6 +51,7 @@ class PimcAgent(SearchAgent):
         self.settings = settings
         self._worlds = allocate(settings.worlds + 1)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
+        self._prior = np.zeros(NUM_ACTIONS)
         self._values = np.zeros((NUM_ACTIONS, settings.worlds), dtype=np.float64)
 
     def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
@@ -62,6 +63,9 @@ class PimcAgent(SearchAgent):
             keys,
             self._actions,
             self._values,
+            self._prior,
+            self.settings.prior,
+            self.settings.caution,
             out,
         )
 
