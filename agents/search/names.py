@@ -4,9 +4,10 @@ name is told at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from agents.ids import POLICY_IDS
 
@@ -27,13 +28,17 @@ class PimcSettings:
         name: the agent's name.
         worlds: worlds of a decision.
         policy: name of the policy that plays worlds out.
+        caution: standard errors by which an action must lead the policy's own choice.
+        endgame: cards in hand from which on worlds are solved with open cards; 0: never.
+        solver: ``paranoid`` or ``maxn``.
     """
 
     name: str
     worlds: int = 20
     policy: str = "rule"
-    prior: float = 0.0
-    caution: float = 0.0
+    caution: float = 1.0
+    endgame: int = 0
+    solver: str = "paranoid"
 
     @property
     def policy_id(self) -> int:
@@ -41,28 +46,40 @@ class PimcSettings:
         return POLICY_IDS[self.policy]
 
 
-SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {"pimc": ("policy", "prior", "caution")}
-"""Keys of each search."""
+@dataclass(frozen=True)
+class IsmctsSettings:
+    """Settings of information-set tree search.
 
-
-def pimc_settings(name: str, number: str, options: Mapping[str, str]) -> PimcSettings:
-    """Returns the settings that a name states.
-
-    Raises:
-        SettingError: if a value is not allowed.
+    Attributes:
+        name: the agent's name.
+        iterations: worlds of a decision.
+        exploration: weight of the confidence term.
+        policy: name of the policy that plays worlds out.
     """
-    return PimcSettings(
-        name=name,
-        worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
-        policy=_choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS)),
-        prior=float(options.get("prior", "0")),
-        caution=float(options.get("caution", "0")),
-    )
+
+    name: str
+    iterations: int = 1000
+    exploration: float = 1.0
+    policy: str = "rule"
+
+    @property
+    def policy_id(self) -> int:
+        """Id of the policy that plays worlds out."""
+        return POLICY_IDS[self.policy]
+
+
+SearchSettings: TypeAlias = PimcSettings | IsmctsSettings
+
+SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
+    "pimc": ("endgame", "solver", "caution", "policy"),
+    "ismcts": ("exploration", "policy"),
+}
+"""Keys of each search."""
 
 
 def search_settings(
     text: str, name: str, number: str, options: Mapping[str, str]
-) -> PimcSettings:
+) -> SearchSettings:
     """Returns the settings that the name of a search agent states.
 
     Args:
@@ -74,13 +91,38 @@ def search_settings(
     Raises:
         SettingError: if a value is not allowed.
     """
-    return pimc_settings(text.strip(), number, options)
+    policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
+    if name == "ismcts":
+        return IsmctsSettings(
+            name=text.strip(),
+            iterations=_whole(number or "1000", "number of iterations", 1, MAX_ITERATIONS),
+            exploration=_number(options.get("exploration", "1"), "exploration", 0.0, 100.0),
+            policy=policy,
+        )
+    return PimcSettings(
+        name=text.strip(),
+        worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
+        policy=policy,
+        caution=_number(options.get("caution", "1"), "caution", 0.0, 10.0),
+        endgame=_whole(options.get("endgame", "0"), "endgame", 0, MAX_ENDGAME),
+        solver=_choice(options.get("solver", "paranoid"), "solver", ("paranoid", "maxn")),
+    )
 
 
 def _whole(text: str, what: str, low: int, high: int) -> int:
     if not text.isdecimal() or not low <= int(text) <= high:
         raise SettingError(f"{what}: found {text!r}; allowed: {low}..{high}")
     return int(text)
+
+
+def _number(text: str, what: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise SettingError(f"{what}: found {text!r}; allowed: {low:g} to {high:g}")
+    return value
 
 
 def _choice(text: str, what: str, allowed: tuple[str, ...]) -> str:

@@ -14,14 +14,15 @@ Axes: M rows, W worlds, A candidate actions.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from agents.hand_values import CARD_WEIGHTS, HAND_MEANS
-from agents.kernels.cards import card_score, group_of
+from agents.hand_values import HAND_MEANS
 from agents.kernels.policies import choose_action
+from agents.search.endgame import FAILED, points_so_far, solve_maxn, solve_paranoid
 from agents.search.worlds import (
+    PLAY_OUT,
     contract_par,
     draw_world,
     find_action,
@@ -29,15 +30,10 @@ from agents.search.worlds import (
     payoff,
     play_out,
 )
-from king_env.engine.jit import inline, kernel
+from king_env.engine.jit import inline, kernel, popcount
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, i64
-from king_env.engine.observe import beaten_by_any, beating_any, unseen_by
 from king_env.engine.rng import draw
 from king_env.engine.step import apply
-
-PLAY_OUT: Final = 1_000_000
-"""Number of the draw that keys the policy's chance in a world; the worlds' own draws come below."""
-
 
 @inline
 def try_action(
@@ -54,11 +50,41 @@ def try_action(
 
 
 @inline
-def best_mean(
-    values: Any, size: Any, num_worlds: Any, favourite: Any, prior: Any, weight: Any, caution: Any
+def solve_action(
+    worlds: Any,
+    w: Any,
+    t: Any,
+    seat: Any,
+    action: Any,
+    maxn: Any,
+    stack: Any,
+    numbers: Any,
+    masks: Any,
+    keys: Any,
+    entries: Any,
+    salt: Any,
+    budget: Any,
 ) -> Any:
-    """Returns the row of ``values`` with the highest mean; of equal ones ``favourite``, if it is
-    one of them, else the first.
+    """Returns four times the payoff of an action in world ``w`` by exact play, or FAILED."""
+    stack[0] = worlds[w]
+    g = stack[0]
+    apply(g, t, action)
+    if g.deal.phase == PHASE_OVER:
+        return i64(4.0 * payoff(g, t, seat))
+    before = points_so_far(g, t, seat)
+    if maxn:
+        value = solve_maxn(stack, t, seat, numbers, masks, keys, entries, salt, budget)
+    else:
+        value = solve_paranoid(stack, t, seat, numbers, masks, keys, entries, salt, budget)
+    return value if value == FAILED else value + before
+
+
+@inline
+def best_action(values: Any, size: Any, num_worlds: Any, favourite: Any, caution: Any) -> Any:
+    """Returns the row of ``values`` that leads the favourite's by most, or the favourite.
+
+    A lead is a mean over worlds less ``caution`` standard errors: a few worlds are noise, and the
+    policy's own choice is a good one.
     """
     best = i64(favourite)
     best_lead = 1e-6
@@ -71,7 +97,6 @@ def best_mean(
             squares += lead * lead
         mean = total / num_worlds
         variance = max(0.0, squares / num_worlds - mean * mean) / max(1, num_worlds - 1)
-        mean = (total + weight * (prior[a] - prior[favourite])) / (num_worlds + weight)
         lead = mean - caution * np.sqrt(variance)
         if lead > best_lead:
             best = i64(a)
@@ -79,67 +104,24 @@ def best_mean(
     return best
 
 
-@inline
-def set_prior(d: Any, t: Any, actions: Any, size: Any, prior: Any) -> None:
-    """Writes what the rule-based agent thinks of the actions, in points."""
-    if d.phase != PHASE_PLAY:
-        for a in range(size):
-            prior[a] = 0.0
-        return
-    hand = d.hands[d.actor]
-    unseen = unseen_by(d, t, d.actor)
-    group = group_of(d, hand)
-    flipped = i64(t.reversed[d.contract])
-    beaten = beaten_by_any(unseen, flipped)
-    beating = beating_any(unseen, flipped)
-    for a in range(size):
-        prior[a] = card_score(
-            d, t, hand, unseen, beaten, beating, actions[a], group, CARD_WEIGHTS, i64(-1)
-        )
-
-
-@inline
-def decide(
-    views: Any, i: Any, t: Any, worlds: Any, policy: Any, key: Any, actions: Any, values: Any, prior: Any, weight: Any, caution: Any
-) -> Any:
-    """Returns the action with the best mean payoff for the seat to act of ``views[i]``."""
-    view = views[i]
-    d = view.deal
-    seat = i64(d.actor)
-    size = list_actions(d, t, actions)
-    if size == 1:
-        return actions[0]
-    num_worlds = worlds.shape[0] - 1
-    par = i64(d.phase != PHASE_PLAY)
-    own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
-    favourite = find_action(d, t, actions, size, own)
-    for w in range(num_worlds):
-        world_key = draw(key, w)
-        worlds[w] = view
-        world = worlds[w]
-        if not draw_world(world, t, seat, world_key):
-            return own
-        for a in range(size):
-            values[a, w] = try_action(
-                worlds, w, num_worlds, t, seat, actions[a], policy, draw(world_key, PLAY_OUT), par
-            )
-    set_prior(d, t, actions, size, prior)
-    best = best_mean(values, size, num_worlds, favourite, prior, weight, caution)
-    return own if best == favourite else actions[best]
-
-
 @kernel
 def pimc_rows(
     views: Any,
     tables: Any,
-    worlds: Any,
     policy: int,
+    caution: float,
+    endgame: int,
+    maxn: int,
+    budget: int,
     keys: Any,
+    worlds: Any,
     actions: Any,
     values: Any,
-    prior: Any,
-    weight: float,
-    caution: float,
+    stack: Any,
+    numbers: Any,
+    masks: Any,
+    table_keys: Any,
+    entries: Any,
     out: Any,
 ) -> None:
     """Writes the action of flat Monte-Carlo for the seat to act of each view.
@@ -147,15 +129,55 @@ def pimc_rows(
     Args:
         views: `[M]` games that are not over, blanked for the seat to act.
         tables: rule tables.
-        worlds: `[W + 1]` games, room for the worlds and for one play-out.
         policy: id of the policy that plays worlds out.
+        caution: standard errors that an action must lead the policy's own choice by.
+        endgame: cards in hand from which on worlds are solved instead of played out; 0: never.
+        maxn: 1: solve by max^n, 0: paranoid.
+        budget: positions to look at for one action in one world before it is played out after all.
         keys: `[M]` uint64, random keys of the decisions.
+        worlds: `[W + 1]` games, room for the worlds and for one play-out.
         actions: `[A]` int64, room.
         values: `[A, W]` float64, room.
+        stack, numbers, masks, table_keys, entries: room, see ``endgame.solve_rows``.
         out: `[M]` int64, out.
     """
+    num_worlds = worlds.shape[0] - 1
     for row in range(views.shape[0]):
         view = views[row]
-        if view.deal.phase != PHASE_OVER:
-            t = tables[view.variant]
-            out[row] = decide(views, row, t, worlds, policy, keys[row], actions, values, prior, weight, caution)
+        d = view.deal
+        if d.phase == PHASE_OVER:
+            continue
+        t = tables[view.variant]
+        key = keys[row]
+        seat = i64(d.actor)
+        size = list_actions(d, t, actions)
+        out[row] = actions[0]
+        if size == 1:
+            continue
+        own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
+        out[row] = own
+        favourite = find_action(d, t, actions, size, own)
+        par = i64(d.phase != PHASE_PLAY)
+        solved = d.phase == PHASE_PLAY and popcount(d.hands[seat]) <= endgame
+        for w in range(num_worlds):
+            world_key = draw(key, w)
+            worlds[w] = views[row]
+            if not draw_world(worlds[w], t, seat, world_key):
+                break
+            for a in range(size):
+                value = i64(FAILED)
+                if solved:
+                    value = solve_action(
+                        worlds, w, t, seat, actions[a], maxn,
+                        stack, numbers, masks, table_keys, entries, world_key, budget,
+                    )  # fmt: skip
+                if value == FAILED:
+                    world_chance = draw(world_key, PLAY_OUT)
+                    values[a, w] = try_action(
+                        worlds, w, num_worlds, t, seat, actions[a], policy, world_chance, par
+                    )
+                else:
+                    values[a, w] = 0.25 * value
+        best = best_action(values, size, num_worlds, favourite, caution)
+        if best != favourite:
+            out[row] = actions[best]

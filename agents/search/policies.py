@@ -5,16 +5,24 @@ A decision is a function of the view and its random key alone, whatever the batc
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.search.names import PimcSettings
+from agents.search.endgame import MAX_PLIES, NUM_ENTRY, NUM_MASKS, NUM_NUMBERS
+from agents.search.ismcts import MAX_DEPTH, NUM_NODE, ismcts_rows
+from agents.search.names import IsmctsSettings, PimcSettings, SearchSettings
 from agents.search.pimc import pimc_rows
 from king_env.engine.actions import NUM_ACTIONS, ActionId
 from king_env.engine.layout import Games, Tables, allocate
 from king_env.view import View
+
+TABLE_SIZE: Final = 1 << 15
+"""Positions that the solver's table holds."""
+
+NODE_BUDGET: Final = 50_000
+"""Positions that the solver looks at for one action in one world, some 5 ms."""
 
 
 class SearchAgent:
@@ -51,25 +59,68 @@ class PimcAgent(SearchAgent):
         self.settings = settings
         self._worlds = allocate(settings.worlds + 1)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
-        self._prior = np.zeros(NUM_ACTIONS)
         self._values = np.zeros((NUM_ACTIONS, settings.worlds), dtype=np.float64)
+        self._stack = allocate(MAX_PLIES + 1)
+        self._numbers = np.zeros((MAX_PLIES + 1, NUM_NUMBERS), dtype=np.int64)
+        self._masks = np.zeros((MAX_PLIES + 1, NUM_MASKS), dtype=np.uint64)
+        self._table_keys = np.zeros(TABLE_SIZE, dtype=np.uint64)
+        self._entries = np.zeros((TABLE_SIZE, NUM_ENTRY), dtype=np.int32)
 
     def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
+        settings = self.settings
         pimc_rows(
             views,
             tables,
-            self._worlds,
-            self.settings.policy_id,
+            settings.policy_id,
+            settings.caution,
+            settings.endgame,
+            int(settings.solver == "maxn"),
+            NODE_BUDGET,
             keys,
+            self._worlds,
             self._actions,
             self._values,
-            self._prior,
-            self.settings.prior,
-            self.settings.caution,
+            self._stack,
+            self._numbers,
+            self._masks,
+            self._table_keys,
+            self._entries,
             out,
         )
 
 
-def make_search(settings: PimcSettings) -> SearchAgent:
+class IsmctsAgent(SearchAgent):
+    """Information-set Monte-Carlo tree search, see ``agents.search.ismcts``."""
+
+    def __init__(self, settings: IsmctsSettings) -> None:
+        self.name = settings.name
+        self.settings = settings
+        room = settings.iterations + 1
+        self._worlds = allocate(1)
+        self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
+        self._nodes = np.zeros((room, NUM_NODE), dtype=np.int64)
+        self._rewards = np.zeros(room, dtype=np.float64)
+        self._path = np.zeros(MAX_DEPTH, dtype=np.int64)
+
+    def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
+        ismcts_rows(
+            views,
+            tables,
+            self.settings.policy_id,
+            self.settings.iterations,
+            self.settings.exploration,
+            keys,
+            self._worlds,
+            self._actions,
+            self._nodes,
+            self._rewards,
+            self._path,
+            out,
+        )
+
+
+def make_search(settings: SearchSettings) -> SearchAgent:
     """Returns the search agent of some settings."""
+    if isinstance(settings, IsmctsSettings):
+        return IsmctsAgent(settings)
     return PimcAgent(settings)

@@ -12,7 +12,7 @@ Axes: W worlds, A candidate actions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from agents.kernels.hands import first_row
 from agents.kernels.policies import choose_action
@@ -35,6 +35,9 @@ from king_env.engine.rng import draw
 from king_env.engine.sample import sample_record
 from king_env.engine.step import apply, nth_legal, num_legal
 from king_env.rules.tables import DECISION_CHOOSE, NUM_UNITS
+
+PLAY_OUT: Final = 1_000_000
+"""Number of the draw that keys the policy's chance in a world; the world's own draws come below."""
 
 
 @inline
