@@ -40,6 +40,13 @@ NUM_NODE: Final = 6
 """Columns of ``nodes``: first child and next sibling (0: none, as the root is nobody's child), the
 action that leads here, who takes it, how often it was taken, how often it could have been."""
 
+TOTAL, SQUARES = range(2)
+"""Columns of ``rewards``: sum of the mover's rewards, and of their squares."""
+
+WIDEN: Final = 20
+"""Visits of a node for each action tried there: until then the mover is taken to play as the policy
+does. Seats tried at random would be no opponents, and the tree no deeper."""
+
 EXPAND: Final = 2_000_000
 """Number of the draw that picks a new node's action, plus the decision's number in the deal."""
 
@@ -53,7 +60,7 @@ def promise(nodes: Any, rewards: Any, node: Any, exploration: Any) -> Any:
     """
     visits = nodes[node, VISITS]
     spread = np.sqrt(np.log(1.0 * nodes[node, AVAILABLE]) / visits)
-    return rewards[node] / visits + exploration * spread
+    return rewards[node, TOTAL] / visits + exploration * spread
 
 
 @inline
@@ -94,7 +101,8 @@ def add_child(nodes: Any, rewards: Any, node: Any, new: Any, action: Any, seat: 
     nodes[new, SEAT] = seat
     nodes[new, VISITS] = 0
     nodes[new, AVAILABLE] = 1
-    rewards[new] = 0.0
+    rewards[new, TOTAL] = 0.0
+    rewards[new, SQUARES] = 0.0
     nodes[node, CHILD] = new
 
 
@@ -134,7 +142,8 @@ def walk(
         seat = i64(d.actor)
         chooses = d.phase != PHASE_PLAY
         child, untried = best_child(nodes, rewards, node, actions, size, exploration)
-        if untried > 0:
+        wide = node == 0 or nodes[node, VISITS] >= WIDEN * (size - untried)
+        if untried > 0 and (wide or untried == size):
             chance = draw(key, EXPAND + i64(d.decisions))
             action = i64(untried_action(g, t, policy, actions, untried, size, chance))
             child = i64(used)
@@ -156,8 +165,45 @@ def walk(
         if mover == root_seat:
             reward -= par
         nodes[visited, VISITS] += 1
-        rewards[visited] += reward * scale
+        rewards[visited, TOTAL] += reward * scale
+        rewards[visited, SQUARES] += reward * scale * reward * scale
     return used
+
+
+@inline
+def best_of_root(nodes: Any, rewards: Any, favourite: Any, caution: Any) -> Any:
+    """Returns the root's action that leads the policy's own choice by most, or that choice.
+
+    A lead is a difference of means less ``caution`` standard errors.
+    """
+    own = i64(0)
+    child = nodes[0, CHILD]
+    while child != 0:
+        if nodes[child, ACTION] == favourite:
+            own = i64(child)
+        child = nodes[child, SIBLING]
+    best = i64(favourite)
+    best_lead = 1e-6
+    child = nodes[0, CHILD]
+    while child != 0 and own != 0:
+        if child != own:
+            lead = rewards[child, TOTAL] / nodes[child, VISITS]
+            lead -= rewards[own, TOTAL] / nodes[own, VISITS]
+            noise = mean_variance(nodes, rewards, child) + mean_variance(nodes, rewards, own)
+            lead -= caution * np.sqrt(noise)
+            if lead > best_lead:
+                best = i64(nodes[child, ACTION])
+                best_lead = lead
+        child = nodes[child, SIBLING]
+    return best
+
+
+@inline
+def mean_variance(nodes: Any, rewards: Any, node: Any) -> Any:
+    """Returns the variance of the mean of a node's rewards; large with few visits."""
+    visits = nodes[node, VISITS]
+    mean = rewards[node, TOTAL] / visits
+    return (max(0.0, rewards[node, SQUARES] / visits - mean * mean) + 1.0 / visits) / visits
 
 
 @kernel
@@ -167,6 +213,7 @@ def ismcts_rows(
     policy: int,
     iterations: int,
     exploration: float,
+    caution: float,
     keys: Any,
     worlds: Any,
     actions: Any,
@@ -175,7 +222,7 @@ def ismcts_rows(
     path: Any,
     out: Any,
 ) -> None:
-    """Writes the action that the tree search takes most for the seat to act of each view.
+    """Writes the action that the tree search finds best for the seat to act of each view.
 
     Args:
         views: `[M]` games that are not over, blanked for the seat to act.
@@ -183,11 +230,12 @@ def ismcts_rows(
         policy: id of the policy that plays worlds out.
         iterations: worlds drawn for a decision.
         exploration: weight of the confidence term; rewards are payoffs over the variant's scale.
+        caution: standard errors that an action must lead the policy's own choice by.
         keys: `[M]` uint64, random keys of the decisions.
         worlds: `[1]` games, room.
         actions: `[A]` int64, room.
         nodes: `[T, NUM_NODE]` int64, room for the tree; T is above ``iterations``.
-        rewards: `[T]` float64, room.
+        rewards: `[T, 2]` float64, room.
         path: `[MAX_DEPTH]` int64, room.
         out: `[M]` int64, out.
     """
@@ -203,6 +251,9 @@ def ismcts_rows(
         out[row] = actions[0]
         if size == 1:
             continue
+        own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
+        favourite = actions[find_action(d, t, actions, size, own)]
+        out[row] = own
         nodes[0, CHILD] = 0
         used = i64(1)
         for n in range(iterations):
@@ -214,12 +265,6 @@ def ismcts_rows(
                 worlds[0], t, seat, policy, exploration, world_key,
                 actions, nodes, rewards, path, used,
             )  # fmt: skip
-        most = i64(0)
-        child = nodes[0, CHILD]
-        while child != 0:
-            visits = nodes[child, VISITS]
-            # The root's actions are in every world the same; children stand from last to first.
-            if visits >= most:
-                most = visits
-                out[row] = nodes[child, ACTION]
-            child = nodes[child, SIBLING]
+        best = best_of_root(nodes, rewards, favourite, caution)
+        if best != favourite:
+            out[row] = best

@@ -54,12 +54,14 @@ class IsmctsSettings:
         name: the agent's name.
         iterations: worlds of a decision.
         exploration: weight of the confidence term.
+        caution: standard errors by which an action must lead the policy's own choice.
         policy: name of the policy that plays worlds out.
     """
 
     name: str
     iterations: int = 1000
-    exploration: float = 1.0
+    exploration: float = 2.0
+    caution: float = 1.0
     policy: str = "rule"
 
     @property
@@ -72,7 +74,7 @@ SearchSettings: TypeAlias = PimcSettings | IsmctsSettings
 
 SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
     "pimc": ("endgame", "solver", "caution", "policy"),
-    "ismcts": ("exploration", "policy"),
+    "ismcts": ("exploration", "caution", "policy"),
 }
 """Keys of each search."""
 
@@ -92,18 +94,20 @@ def search_settings(
         SettingError: if a value is not allowed.
     """
     policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
+    caution = _number(options.get("caution", "1"), "caution", 0.0, 10.0)
     if name == "ismcts":
         return IsmctsSettings(
             name=text.strip(),
             iterations=_whole(number or "1000", "number of iterations", 1, MAX_ITERATIONS),
-            exploration=_number(options.get("exploration", "1"), "exploration", 0.0, 100.0),
+            exploration=_number(options.get("exploration", "2"), "exploration", 0.0, 100.0),
+            caution=caution,
             policy=policy,
         )
     return PimcSettings(
         name=text.strip(),
         worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
         policy=policy,
-        caution=_number(options.get("caution", "1"), "caution", 0.0, 10.0),
+        caution=caution,
         endgame=_whole(options.get("endgame", "0"), "endgame", 0, MAX_ENDGAME),
         solver=_choice(options.get("solver", "paranoid"), "solver", ("paranoid", "maxn")),
     )

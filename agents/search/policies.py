@@ -99,7 +99,7 @@ class IsmctsAgent(SearchAgent):
         self._worlds = allocate(1)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
         self._nodes = np.zeros((room, NUM_NODE), dtype=np.int64)
-        self._rewards = np.zeros(room, dtype=np.float64)
+        self._rewards = np.zeros((room, 2), dtype=np.float64)
         self._path = np.zeros(MAX_DEPTH, dtype=np.int64)
 
     def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
@@ -109,6 +109,7 @@ class IsmctsAgent(SearchAgent):
             self.settings.policy_id,
             self.settings.iterations,
             self.settings.exploration,
+            self.settings.caution,
             keys,
             self._worlds,
             self._actions,
