@@ -14,7 +14,7 @@ Axes: M rows, W worlds, A candidate actions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from king_env.engine.jit import inline, kernel, popcount
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, i64
 from king_env.engine.rng import draw
 from king_env.engine.step import apply
+MORE: Final = 4
+"""The actions that are left last meet at most so many times W worlds."""
+
 
 @inline
 def try_action(
@@ -104,6 +107,50 @@ def best_action(values: Any, size: Any, num_worlds: Any, favourite: Any, caution
     return best
 
 
+@inline
+def halve(actions: Any, values: Any, alive: Any, done: Any, favourite: Any) -> Any:
+    """Moves the better half of the actions to the front, the favourite with them.
+
+    Source: Karnin, Koren, Somekh 2013, "Almost optimal exploration in multi-armed bandits",
+    algorithm 1 (sequential halving).
+
+    Returns:
+        The favourite's new place, which is 0.
+    """
+    swap(actions, values, i64(0), favourite, done)
+    for place in range(1, (alive + 1) // 2):
+        best = i64(place)
+        best_sum = row_sum(values, place, done)
+        for a in range(place + 1, alive):
+            total = row_sum(values, a, done)
+            if total > best_sum + 1e-6:
+                best = i64(a)
+                best_sum = total
+        swap(actions, values, i64(place), best, done)
+    return i64(0)
+
+
+@inline
+def row_sum(values: Any, a: Any, done: Any) -> Any:
+    """Returns the sum of an action's payoffs so far."""
+    total = 0.0
+    for w in range(done):
+        total += values[a, w]
+    return total
+
+
+@inline
+def swap(actions: Any, values: Any, a: Any, b: Any, done: Any) -> None:
+    """Exchanges two actions and their payoffs."""
+    action = actions[a]
+    actions[a] = actions[b]
+    actions[b] = action
+    for w in range(done):
+        value = values[a, w]
+        values[a, w] = values[b, w]
+        values[b, w] = value
+
+
 @kernel
 def pimc_rows(
     views: Any,
@@ -113,6 +160,7 @@ def pimc_rows(
     endgame: int,
     maxn: int,
     budget: int,
+    num_worlds: int,
     keys: Any,
     worlds: Any,
     actions: Any,
@@ -134,14 +182,14 @@ def pimc_rows(
         endgame: cards in hand from which on worlds are solved instead of played out; 0: never.
         maxn: 1: solve by max^n, 0: paranoid.
         budget: positions to look at for one action in one world before it is played out after all.
+        num_worlds: worlds W for each action on average.
         keys: `[M]` uint64, random keys of the decisions.
-        worlds: `[W + 1]` games, room for the worlds and for one play-out.
+        worlds: `[2]` games, room for a world and for a play-out.
         actions: `[A]` int64, room.
-        values: `[A, W]` float64, room.
+        values: `[A, MORE * W]` float64, room.
         stack, numbers, masks, table_keys, entries: room, see ``endgame.solve_rows``.
         out: `[M]` int64, out.
     """
-    num_worlds = worlds.shape[0] - 1
     for row in range(views.shape[0]):
         view = views[row]
         d = view.deal
@@ -159,25 +207,44 @@ def pimc_rows(
         favourite = find_action(d, t, actions, size, own)
         par = i64(d.phase != PHASE_PLAY)
         solved = d.phase == PHASE_PLAY and popcount(d.hands[seat]) <= endgame
-        for w in range(num_worlds):
-            world_key = draw(key, w)
-            worlds[w] = views[row]
-            if not draw_world(worlds[w], t, seat, world_key):
-                break
-            for a in range(size):
-                value = i64(FAILED)
-                if solved:
-                    value = solve_action(
-                        worlds, w, t, seat, actions[a], maxn,
-                        stack, numbers, masks, table_keys, entries, world_key, budget,
-                    )  # fmt: skip
-                if value == FAILED:
-                    world_chance = draw(world_key, PLAY_OUT)
-                    values[a, w] = try_action(
-                        worlds, w, num_worlds, t, seat, actions[a], policy, world_chance, par
-                    )
-                else:
-                    values[a, w] = 0.25 * value
-        best = best_action(values, size, num_worlds, favourite, caution)
+        room = num_worlds * (1 if solved else MORE)
+        spend = num_worlds * size
+        done = i64(0)
+        alive = size
+        while spend >= alive and done < room:
+            # Each round spends an equal part of what is left, on the actions still in the race.
+            rounds = i64(1)
+            while alive > 1 << rounds:
+                rounds += 1
+            worlds_now = min(room - done, max(i64(1), spend // (rounds * alive)))
+            for w in range(done, done + worlds_now):
+                world_key = draw(key, w)
+                worlds[0] = views[row]
+                if not draw_world(worlds[0], t, seat, world_key):
+                    worlds_now = i64(w - done)  # the view contradicts itself: no real game does
+                    spend = i64(0)
+                    break
+                for a in range(alive):
+                    value = i64(FAILED)
+                    if solved:
+                        value = solve_action(
+                            worlds, i64(0), t, seat, actions[a], maxn,
+                            stack, numbers, masks, table_keys, entries, world_key, budget,
+                        )  # fmt: skip
+                    if value == FAILED:
+                        chance = draw(world_key, PLAY_OUT)
+                        values[a, w] = try_action(
+                            worlds, i64(0), i64(1), t, seat, actions[a], policy, chance, par
+                        )
+                    else:
+                        values[a, w] = 0.25 * value
+            done += worlds_now
+            spend -= worlds_now * alive
+            if alive > 2 and not solved:
+                favourite = halve(actions, values, alive, done, favourite)
+                alive = (alive + 1) // 2
+        best = favourite
+        if done > 0:
+            best = best_action(values, alive, done, favourite, caution)
         if best != favourite:
             out[row] = actions[best]

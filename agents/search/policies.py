@@ -13,7 +13,7 @@ import numpy.typing as npt
 from agents.search.endgame import MAX_PLIES, NUM_ENTRY, NUM_MASKS, NUM_NUMBERS
 from agents.search.ismcts import MAX_DEPTH, NUM_NODE, ismcts_rows
 from agents.search.names import IsmctsSettings, PimcSettings, SearchSettings
-from agents.search.pimc import pimc_rows
+from agents.search.pimc import MORE, pimc_rows
 from king_env.engine.actions import NUM_ACTIONS, ActionId
 from king_env.engine.layout import Games, Tables, allocate
 from king_env.view import View
@@ -57,9 +57,9 @@ class PimcAgent(SearchAgent):
     def __init__(self, settings: PimcSettings) -> None:
         self.name = settings.name
         self.settings = settings
-        self._worlds = allocate(settings.worlds + 1)
+        self._worlds = allocate(2)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
-        self._values = np.zeros((NUM_ACTIONS, settings.worlds), dtype=np.float64)
+        self._values = np.zeros((NUM_ACTIONS, MORE * settings.worlds), dtype=np.float64)
         self._stack = allocate(MAX_PLIES + 1)
         self._numbers = np.zeros((MAX_PLIES + 1, NUM_NUMBERS), dtype=np.int64)
         self._masks = np.zeros((MAX_PLIES + 1, NUM_MASKS), dtype=np.uint64)
@@ -76,6 +76,7 @@ class PimcAgent(SearchAgent):
             settings.endgame,
             int(settings.solver == "maxn"),
             NODE_BUDGET,
+            settings.worlds,
             keys,
             self._worlds,
             self._actions,
