@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agents.kernels.simple import RANK_MASKS, lowest_rank, unit_points, winning_cards
-from agents.search.worlds import twins, unit_count
+from agents.kernels.simple import lowest_rank, unit_points, winning_cards
+from agents.search.worlds import twins
 from king_env.engine.auction import CALLS
 from king_env.engine.jit import inline, kernel, lowest, popcount
 from king_env.engine.layout import (
@@ -157,9 +157,7 @@ def spread(count: Any, value: Any, up: Any, best: Any, worst: Any) -> Any:
 
 
 @inline
-def outlook(
-    d: Any, t: Any, root: Any, up: Any, fee_left: Any, fee_value: Any
-) -> Any:
+def outlook(d: Any, t: Any, root: Any, up: Any, fee_left: Any, fee_value: Any) -> Any:
     """Returns a bound on what the rest of a deal brings at the start of a trick, in quarters.
 
     It is the best (up=1) or worst case: all that is left goes where it does most.
@@ -363,9 +361,7 @@ def solve_paranoid(
 
 
 @inline
-def take_value(
-    t: Any, root: Any, seat: Any, numbers: Any, masks: Any, p: Any, value: Any
-) -> None:
+def take_value(t: Any, root: Any, seat: Any, numbers: Any, masks: Any, p: Any, value: Any) -> None:
     """Counts the value of the move being tried at a ply; no more moves after a cut-off."""
     if plays_for(t, root, seat):
         if value > numbers[p, BEST]:
@@ -381,9 +377,7 @@ def take_value(
 
 
 @inline
-def store_bounds(
-    numbers: Any, masks: Any, keys: Any, entries: Any, p: Any, value: Any
-) -> None:
+def store_bounds(numbers: Any, masks: Any, keys: Any, entries: Any, p: Any, value: Any) -> None:
     """Writes what was found of a position to the table; the newest entry stays."""
     slot = numbers[p, SLOT_]
     low = value

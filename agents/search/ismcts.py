@@ -55,9 +55,7 @@ MAX_DEPTH: Final = 256
 
 @inline
 def promise(nodes: Any, rewards: Any, node: Any, exploration: Any) -> Any:
-    """Returns a node's upper confidence bound (UCB1), its availability in place of the parent's
-    visits.
-    """
+    """Returns a node's upper confidence bound, UCB1 with availability for the parent's visits."""
     visits = nodes[node, VISITS]
     spread = np.sqrt(np.log(1.0 * nodes[node, AVAILABLE]) / visits)
     return rewards[node, TOTAL] / visits + exploration * spread

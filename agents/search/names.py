@@ -1,5 +1,6 @@
-"""Settings of the search agents, read from their names; apart from the kernels, so that a wrong
-name is told at once.
+"""Settings of the search agents, read from their names.
+
+They stand apart from the kernels, so that a wrong name is told at once.
 """
 
 from __future__ import annotations

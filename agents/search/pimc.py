@@ -1,9 +1,14 @@
 """Flat Monte-Carlo over worlds with perfect information.
 
 For the seat to act, worlds that fit its view are drawn; in each, every candidate action is applied
-and the deal is played out by a policy for all four seats. The action with the best mean payoff is
-played. All actions meet the same worlds (common random numbers), which takes most of the noise out
-of their differences.
+and the deal is played out by a policy for all four seats. All actions meet the same worlds (common
+random numbers), which takes most of the noise out of their differences. Worlds are spent by
+halves: after each round the worse half of the actions is left, so that W worlds for each action on
+average become up to 4 W for the last ones. The policy's own choice stays to the end, and is played
+unless another action leads it by ``caution`` standard errors of the mean.
+
+Both were measured, in points a deal against the rule-based agent (international, 20 worlds):
+the highest mean alone 0.6, with one standard error 7.7, with halving too 10.6, at equal time.
 
 Source: Ginsberg 2001, "GIB: Imperfect information in a computationally challenging game", section
 3 (Monte-Carlo card play); Long, Sturtevant, Buro, Furtak 2010, "Understanding the success of
@@ -31,9 +36,10 @@ from agents.search.worlds import (
     play_out,
 )
 from king_env.engine.jit import inline, kernel, popcount
-from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, i64
+from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, ZERO, i64
 from king_env.engine.rng import draw
 from king_env.engine.step import apply
+
 MORE: Final = 4
 """The actions that are left last meet at most so many times W worlds."""
 
@@ -187,7 +193,11 @@ def pimc_rows(
         worlds: `[2]` games, room for a world and for a play-out.
         actions: `[A]` int64, room.
         values: `[A, MORE * W]` float64, room.
-        stack, numbers, masks, table_keys, entries: room, see ``endgame.solve_rows``.
+        stack: `[MAX_PLIES + 1]` games, room; this and what follows as in ``endgame.solve_rows``.
+        numbers: `[MAX_PLIES + 1, NUM_NUMBERS]` int64, room.
+        masks: `[MAX_PLIES + 1, NUM_MASKS]` uint64, room.
+        table_keys: `[T]` uint64, room.
+        entries: `[T, NUM_ENTRY]` int32, room.
         out: `[M]` int64, out.
     """
     for row in range(views.shape[0]):
@@ -207,7 +217,11 @@ def pimc_rows(
         favourite = find_action(d, t, actions, size, own)
         par = i64(d.phase != PHASE_PLAY)
         solved = d.phase == PHASE_PLAY and popcount(d.hands[seat]) <= endgame
-        room = num_worlds * (1 if solved else MORE)
+        if solved:
+            # What was found before must not help: a decision is a function of its key alone.
+            for slot in range(table_keys.shape[0]):
+                table_keys[slot] = ZERO
+        room = num_worlds * MORE
         spend = num_worlds * size
         done = i64(0)
         alive = size
@@ -240,7 +254,7 @@ def pimc_rows(
                         values[a, w] = 0.25 * value
             done += worlds_now
             spend -= worlds_now * alive
-            if alive > 2 and not solved:
+            if alive > 2:
                 favourite = halve(actions, values, alive, done, favourite)
                 alive = (alive + 1) // 2
         best = favourite

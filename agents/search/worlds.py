@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agents.kernels.cards import NUM_COUNTS, TRUMP_KIND, count_value
 from agents.kernels.hands import first_row
 from agents.kernels.policies import choose_action
-from agents.kernels.cards import NUM_COUNTS, TRUMP_KIND, count_value
 from king_env.engine.jit import inline, lowest, popcount
 from king_env.engine.layout import (
     BETTER,
@@ -46,7 +46,7 @@ def draw_world(world: Any, t: Any, seat: Any, key: Any) -> bool:
     for other in range(NUM_SEATS):
         world.totals[other] = 0
     world.end = world.position + 1
-    return sample_record(world, t, seat, key)  # type: ignore[no-any-return]
+    return sample_record(world, t, seat, key)
 
 
 @inline

@@ -11,8 +11,15 @@ from king_env.engine.actions import call_name
 from king_env.engine.layout import NO_TRUMP, NOBODY
 from king_env.rules.catalogue import Variant
 from tests.naive.auction import settlement
-from tests.naive.cards import SEATS, CARD_UNITS, Contract, legal_cards, suit, trick_points
-from tests.naive.cards import trick_winner
+from tests.naive.cards import (
+    CARD_UNITS,
+    SEATS,
+    Contract,
+    legal_cards,
+    suit,
+    trick_points,
+    trick_winner,
+)
 from tests.naive.options import complete_options
 from tests.naive.variants import table_of, variant_of
 
@@ -110,6 +117,7 @@ class OpenDeal:
 
     def _rank(self, scores: Scores, actor: int) -> tuple[object, ...]:
         """Small is good: most for the mover, then least for the root seat, then by the numbers."""
+
         def of(seat: int) -> int:
             return scores[seat] + (scores[(seat + 2) % 4] if self.partnership else 0)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from agents.search.endgame import (
-    FAILED,
     MAX_PLIES,
     NUM_ENTRY,
     NUM_MASKS,
