@@ -30,9 +30,11 @@ class SearchAgent:
 
     Attributes:
         name: its name in the registry.
+        chunk: games that an evaluation plays in step, few enough to show progress.
     """
 
     name: str
+    chunk: Final = 64
 
     def act(self, view: View, rng: np.random.Generator) -> ActionId:
         """Returns a legal action for the seat of the view, which is to act."""
