@@ -33,7 +33,7 @@ from king_env.view import legal_ids
 from train.kernels import next_deals
 
 CHUNK: Final = 4096
-"""Games played in step."""
+"""Games played in step; fewer where an agent's ``chunk`` says so, as slow ones show progress."""
 
 CONTROL_OTHERS: Final = 0
 """In ``games.control``: a seat whose agent is not compiled."""
@@ -116,6 +116,7 @@ class TableRunner:
         self._with_history = record or not all(batched)
         self._record = record
         self._control = np.array([0 if self._with_history else i for i in ids], dtype=np.uint8)
+        self._chunk = min([CHUNK, *(int(getattr(agent, "chunk", CHUNK)) for agent in self.agents)])
         self._compiled: CompiledOpponents | None = None
         if self._control.any():
             self._compiled = CompiledOpponents(agent_seed, skip_forced=True)
@@ -148,8 +149,8 @@ class TableRunner:
         if whole_match and start == "play":
             raise ValueError("start: 'play' goes with deals only; a match starts at its decisions")
         results = Results.empty(len(numbers), self.num_deals if whole_match else 1)
-        for first in range(0, len(numbers), CHUNK):
-            part = slice(first, min(first + CHUNK, len(numbers)))
+        for first in range(0, len(numbers), self._chunk):
+            part = slice(first, min(first + self._chunk, len(numbers)))
             games = allocate(part.stop - first)
             rows = np.arange(len(games), dtype=np.int64)
             skip = np.full(len(games), start == "play", dtype=np.uint8)
