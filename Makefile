@@ -9,10 +9,10 @@ demo: .venv/.installed  ## Train an agent by self-play for a few minutes and pri
 	$(BIN)/python -m train.demo
 
 test: .venv/.installed  ## Run the fast tests
-	$(BIN)/python -m pytest -m "not slow" --durations=15 tests
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist worksteal --durations=15 tests
 
 test-slow: .venv/.installed  ## Run the slow tests
-	$(BIN)/python -m pytest -m slow --durations=15 tests
+	$(BIN)/python -m pytest -m slow -n 2 --dist worksteal --durations=15 tests
 
 lint: .venv/.installed  ## Check style, formatting and types
 	$(BIN)/ruff check

@@ -93,7 +93,7 @@ def test_check_env(variant: str) -> None:
         {"start": "play", "skip_forced": False, "seat": 2},
         {"opponents": Historian()},
     ],
-    ids=str,
+    ids=lambda how: next(iter(how)),
 )
 def test_check_env_with(how: dict[str, Any]) -> None:
     with warnings.catch_warnings():
