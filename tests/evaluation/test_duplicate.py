@@ -12,7 +12,7 @@ from rich.console import Console
 
 from agents.registry import make_agent
 from king_env.policy import Policy
-from king_env.rules.catalogue import load_variant
+from king_env.rules.catalogue import load_variant, variant_names
 from king_env.view import View
 from tests.evaluation.helpers import BatchedDrawer, Drawer, LastCard, play_one
 from train.evaluation.duplicate import (
@@ -24,7 +24,7 @@ from train.evaluation.duplicate import (
 )
 from train.evaluation.intervals import estimate
 from train.evaluation.report import to_json, to_text
-from train.evaluation.seeds import SEED_LISTS, benchmark_seed
+from train.evaluation.seeds import SEED_LISTS, VARIANTS, benchmark_seed
 
 DEAL_KEYS = [
     "benchmark", "candidate", "against", "variant", "start", "deals", "margin", "low", "high",
@@ -263,6 +263,13 @@ def test_benchmark_is_named_only_where_it_was_kept_to() -> None:
 def test_bad_arguments(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"allowed|give one|deals only"):
         evaluate("random", "random", **arguments)
+
+
+def test_every_shipped_variant_is_in_the_benchmark() -> None:
+    assert list(VARIANTS) == variant_names()
+    for name in VARIANTS:
+        result = evaluate("greedy", "random", name, deals=2)
+        assert result.benchmark == "king-1" and result.pairs == ("pairs" in name)
 
 
 def test_large_seeds_are_allowed() -> None:

@@ -176,6 +176,21 @@ def test_labels_and_strata() -> None:
     assert stratum_of_position(TURKISH, 3) == "choice"
 
 
+@pytest.mark.parametrize(
+    ("variant", "strata"),
+    [
+        ("russian_ordered", {"order"}),
+        ("rifki", {"choice"}),
+        ("russian_auction", {"no_tricks", "no_hearts", "no_boys", "no_girls", "no_king",
+                             "no_last2", "no_all", "order"}),
+    ],
+)  # fmt: skip
+def test_strata_of_other_variants(variant: str, strata: set[str]) -> None:
+    loaded = load_variant(variant)
+    found = {stratum_of_position(loaded, k) for k in range(len(loaded.spec.deals))}
+    assert found == strata
+
+
 def test_declarer_of_what_was_declared() -> None:
     results = _play([make_agent("random")], 1000)
     decided = results.position[:, 0] >= 6

@@ -8,7 +8,7 @@ minus other team) / 2. Whole matches likewise, with the match as the unit. A tab
 margin 0.
 
 Deals are grouped by a stratum that is fixed before the deal: the scheduled contract, or that there
-is an ``auction`` or a ``choice``; where decisions are skipped, the contract drawn. What players
+is an ``auction``, an ``order`` or a ``choice``; where decisions are skipped, the contract drawn. What players
 declared is reported as shares only.
 
 Axes: D units (deals or matches), R seatings, K deals of a unit, S seats.

@@ -299,11 +299,17 @@ def label(variant: Variant, contract: int, trump: int, unplayed: bool = False) -
 
 
 def stratum_of_position(variant: Variant, position: int) -> str:
-    """Returns the stratum that the schedule fixes for a deal: its contract, or how it is found."""
+    """Returns the stratum that the schedule fixes for a deal: its contract, or how it is found.
+
+    ``auction``, ``order`` or ``choice``; free choice in a phase ORDER is ordering too.
+    """
     deal = variant.spec.deals[position]
     if deal.decision == "none":
         return deal.contract
-    return "choice" if deal.decision == "choose" else deal.decision
+    choose = variant.spec.phases.choose
+    if deal.decision == "choose" and choose is not None:
+        return "order" if choose.phase == "ORDER" else "choice"
+    return deal.decision
 
 
 def is_decided(tables: Tables, position: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
