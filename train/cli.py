@@ -1,4 +1,4 @@
-"""``king``: play, record, replay, dataset, train, evaluate, bench.
+"""``king``: play, record, replay, dataset, train, evaluate, leaderboard, bench.
 
 The only file that knows everything. Each command imports what it needs when it runs: listing
 variants, reading rules and refusing bad input load neither numba nor torch.
@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from king_env.rules.catalogue import Variant, load_variant, variant_names
 if TYPE_CHECKING:
     from king_env.policy import Policy
     from train.config import TrainConfig
+    from train.evaluation.leaderboard import Board, Cell
 
 USAGE = 2
 INTERRUPTED = 130
@@ -416,6 +418,78 @@ class Evaluate(WithVariant):
             print_rich(to_text(result))
 
 
+@dataclass(kw_only=True)
+class Leaderboard(WithVariant):
+    """Play every agent against every other for a given time, with 95 % intervals.
+
+    One against three and three against one on duplicate deals (pairs in partnerships); agents
+    faster than 0.1 ms a move play whole matches too. The folder receives the tables as
+    leaderboard.md, .json and .png, and state.json, from which the same command goes on: what was
+    played before counts, a longer budget adds to it, further agents join.
+    """
+
+    agents: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT AGENT ...")] = (
+        "random",
+        "greedy",
+        "rule",
+    )
+    """Two agents or more: names, run folders, checkpoint files, module:Class or exec:COMMAND."""
+
+    budget: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
+    """Playing time in all, earlier sittings included: 90s, 30m, 2h."""
+
+    seed_list: Text = None
+    """Deals of the benchmark: development, validation (default) or test."""
+
+    out: Folder = None
+    """The folder; `runs/leaderboard-VARIANT-SEEDLIST` if left out."""
+
+    json: bool = False
+    """Print a JSON object instead of tables."""
+
+    quiet: bool = False
+    """Print no progress."""
+
+    def run(self) -> int:
+        """Plays, writes and prints; Ctrl-C ends the play only."""
+        variant = self.load()
+        from train.evaluation.leaderboard import (
+            AgentTable,
+            Board,
+            Scheduler,
+            Setting,
+            check_names,
+            parse_budget,
+        )
+        from train.evaluation.seeds import DEFAULT_SEED_LIST, benchmark_seed
+
+        seed_list = self.seed_list or DEFAULT_SEED_LIST
+        seed = benchmark_seed(seed_list)
+        budget_s = parse_budget(self.budget)
+        check_names(self.agents)
+        from train.evaluation.identity import agent_identity
+        from train.evaluation.standings import standings, to_json, to_text, write
+
+        players = dict(zip(self.agents, make_agents(self.agents, 0), strict=True))
+        folder = self.out or Path("runs") / f"leaderboard-{variant.name}-{seed_list}"
+        folder.mkdir(parents=True, exist_ok=True)
+        setting = Setting(variant, seed_list)
+        with only_one(folder):
+            board = Board.load(folder, setting, {name: agent_identity(name) for name in players})
+            table = AgentTable(variant, players, seed)
+            with BoardProgress(not self.quiet) as progress:
+                scheduler = Scheduler(board, table, budget_s, folder, progress)
+                finished = scheduler.run()
+            result = standings(board, table.quantities)
+            write(result, folder)
+        if self.json:
+            print(json.dumps(to_json(result)))
+        else:
+            print_rich(to_text(result))
+            print(f"written to {folder}")
+        return 0 if finished else INTERRUPTED
+
+
 @dataclass
 class Bench:
     """Measure speed on this machine."""
@@ -447,6 +521,7 @@ COMMANDS: dict[str, Any] = {
     "dataset": Dataset,
     "train": Train,
     "evaluate": Evaluate,
+    "leaderboard": Leaderboard,
     "bench": Bench,
 }
 
@@ -522,6 +597,69 @@ def print_rich(content: Any) -> None:
 
 
 @contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Keeps a second process out of a folder while the block runs, where the system can.
+
+    Raises:
+        InputError: if another process is at work there.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder}: another process is at work there") from None
+        yield
+
+
+class BoardProgress:
+    """Shows on stderr how a leaderboard goes on: a live line, or one now and then."""
+
+    def __init__(self, enabled: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        self.console = Console(stderr=True, quiet=not enabled, highlight=False)
+        self.live = enabled and self.console.is_terminal
+        self.bar = Progress(
+            BarColumn(bar_width=20),
+            TaskProgressColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=self.console,
+            transient=True,
+            disable=not self.live,
+        )
+        self.task = self.bar.add_task("measuring speed", total=None)
+        self.last_line = time.monotonic()
+
+    def __enter__(self) -> BoardProgress:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def __call__(self, board: Board, cell: Cell, left_s: float) -> None:
+        """Shows the cell that comes next."""
+        cells = board.cells()
+        played = sum(board.units(entry) > 0 for entry in cells)
+        minutes, seconds = divmod(max(0, round(left_s)), 60)
+        text = (
+            f"{played} of {len(cells)} cells, {board.num_deals:,} deals, {minutes}:{seconds:02d} "
+            f"left; {cell.candidate} against {cell.against}, {cell.kind}"
+        )
+        total = board.spent_s + left_s
+        self.bar.update(self.task, description=text, total=total, completed=board.spent_s)
+        if not self.live and time.monotonic() - self.last_line >= 15:
+            self.last_line = time.monotonic()
+            self.console.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
 def progress_bar(what: str, total: int | None) -> Iterator[Any]:
     """Yields a function (done, all) that moves a bar on stderr, where that is a terminal."""
     from rich.console import Console
@@ -578,7 +716,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args=argv,
             config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
         )
-        command.run()
+        code = command.run()
         sys.stdout.flush()
     except SystemExit as stop:  # the parser has said why
         return stop.code if isinstance(stop.code, int) else USAGE
@@ -589,7 +727,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "matplotlib", "safetensors"):
+        if error.name not in ("torch", "matplotlib", "openskill", "safetensors"):
             raise
         print(f"king: this needs {error.name}: install king-env[train]", file=sys.stderr)
         return USAGE
@@ -598,7 +736,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(one_line(error), file=sys.stderr)
         return USAGE
-    return 0
+    return code or 0
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ minus other team) / 2. Whole matches likewise, with the match as the unit. A tab
 margin 0.
 
 Deals are grouped by a stratum that is fixed before the deal: the scheduled contract, or that there
-is an ``auction``, an ``order`` or a ``choice``; where decisions are skipped, the contract drawn. What players
-declared is reported as shares only.
+is an ``auction``, an ``order`` or a ``choice``; where decisions are skipped, the contract drawn.
+What players declared is reported as shares only. An agent at fault loses the deal, see ``match``.
 
 Axes: D units (deals or matches), R seatings, K deals of a unit, S seats.
 """
@@ -86,6 +86,7 @@ class Evaluation:
         declared: shares of what was declared where players decide, by name.
         declared_by_candidate: the same where the candidate declared.
         matches: figures of whole matches, or None.
+        faults: deals lost by a fault, of the candidate and of the baseline, seatings counted apart.
         pairs: the candidate took both seats of a team; a margin is half the difference of the
             teams, and places are those of teams.
     """
@@ -104,6 +105,7 @@ class Evaluation:
     declared: dict[str, float] = field(default_factory=dict)
     declared_by_candidate: dict[str, float] = field(default_factory=dict)
     matches: MatchFigures | None = None
+    faults: tuple[int, int] = (0, 0)
     pairs: bool = False
 
 
@@ -320,6 +322,7 @@ def _summarize(
             "declared": declared,
             "declared_by_candidate": by_candidate,
             "matches": matches,
+            "faults": (int(results.faults[..., 1].sum()), int(results.faults[..., 0].sum())),
         }
     )
 
