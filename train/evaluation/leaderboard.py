@@ -305,14 +305,14 @@ class Setting:
     def as_data(self) -> dict[str, Any]:
         """Returns what a state file is checked against."""
         return {
-            "protocol version": PROTOCOL,
-            "benchmark": self.benchmark,
             "variant": self.variant.name,
             "options": dict(self.variant.options),
             "variant data": variant_identity(self.variant),
             "engine": engine_identity(),
             "seed list": self.seed_list,
             "seed": self.seed,
+            "protocol version": PROTOCOL,
+            "benchmark": self.benchmark,
         }
 
 
