@@ -1,4 +1,4 @@
-"""``king``: play, record, replay, dataset, train, evaluate, leaderboard, bench.
+"""``king``: plays, records, trains, evaluates and measures; see ``COMMANDS``.
 
 The only file that knows everything. Each command imports what it needs when it runs: listing
 variants, reading rules and refusing bad input load neither numba nor torch.
@@ -490,6 +490,111 @@ class Leaderboard(WithVariant):
         return 0 if finished else INTERRUPTED
 
 
+@dataclass(kw_only=True)
+class Exploit(WithVariant):
+    """Train an approximate best response to an agent and measure what it gains.
+
+    One seat (in a partnership: a team) learns by PPO against copies of the agent that do not
+    change; its gain on fresh duplicate deals is a lower bound of what a best response gains. The
+    agent is random, greedy, rule, a network, or another that decides in many games at once.
+    """
+
+    agent: tyro.conf.Positional[AgentText]
+    """The agent to exploit: a name, a run folder, a checkpoint file, or module:Class."""
+
+    decisions: Number = None
+    """Budget: decisions to learn from after the start; 2,000,000 if neither this nor --minutes."""
+
+    minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Budget in time instead, the start included."""
+
+    init: Folder = None
+    """A checkpoint or run folder to start from instead of a clone of the rule-based agent."""
+
+    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Seed of the training."""
+
+    deals: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
+    """Deals on which the gain is measured."""
+
+    seed_list: Text = None
+    """Where they come from: development, validation (default) or test."""
+
+    config: Annotated[str, tyro.conf.arg(metavar="CONFIG")] = "international"
+    """A config whose network, clone and learner are used; see `king train`."""
+
+    workers: Number = None
+    """Processes that learn together, instead of the config's number."""
+
+    out: Folder = None
+    """The run folder; a new `runs/exploit-N` if left out."""
+
+    json: bool = False
+    """Print a JSON object."""
+
+    quiet: bool = False
+    """Print no progress."""
+
+    def run(self) -> None:
+        """Trains, measures and prints."""
+        self.load()
+        check_count("decisions", self.decisions)
+        check_count("deals", self.deals)
+        check_count("workers", self.workers)
+        if self.decisions is not None and self.minutes is not None:
+            raise InputError("give one of --decisions N and --minutes M")
+        if self.minutes is not None and not 0 < self.minutes < 1e6:
+            raise InputError(f"minutes: found {self.minutes}; allowed: more than 0")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"seed: found {self.seed}; allowed: 0 to 2**63 - 1")
+        if self.init is not None and not self.init.exists():
+            raise InputError(f"{self.init}: no such checkpoint or run folder")
+        from train.evaluation.seeds import DEFAULT_SEED_LIST, benchmark_seed
+
+        seed_list = self.seed_list or DEFAULT_SEED_LIST
+        benchmark_seed(seed_list)
+        from train.config import load_config
+
+        base = dataclasses.replace(load_config(self.config), seed=self.seed)
+        if self.workers is not None:
+            base = dataclasses.replace(base, workers=self.workers)
+        from train import exploit
+
+        config = exploit.response_config(
+            base,
+            self.agent,
+            self.variant,
+            read_options(self.option),
+            self.decisions or exploit.DECISIONS,
+        )
+        run, seconds = exploit.train_response(
+            config,
+            self.out or free_folder(Path("runs"), "exploit"),
+            minutes=self.minutes,
+            init=self.init,
+            progress=not self.quiet,
+        )
+        with progress_bar("measuring the gain", None) as tell:
+            outcome = exploit.measure_response(
+                config,
+                run,
+                seconds,
+                init=self.init,
+                deals=self.deals,
+                seed_list=seed_list,
+                tell=tell,
+            )
+        if self.json:
+            print(json.dumps(exploit.as_data(outcome)))
+            return
+        from train.evaluation.report import to_text
+
+        print_rich(to_text(outcome.gain))
+        for line in exploit.exploit_lines(outcome):
+            print(line)
+        print(f"run folder: {outcome.run}")
+
+
 @dataclass
 class Bench:
     """Measure speed on this machine."""
@@ -522,6 +627,7 @@ COMMANDS: dict[str, Any] = {
     "train": Train,
     "evaluate": Evaluate,
     "leaderboard": Leaderboard,
+    "exploit": Exploit,
     "bench": Bench,
 }
 

@@ -174,7 +174,7 @@ class NumberTable:
     """Cells whose units are random numbers of a known spread and cost; notes what was played."""
 
     schedule = 10
-    quantities = ("margin", "first", "rank", "even", "odd")
+    quantities: tuple[str, ...] = ("margin", "first", "rank", "even", "odd")
 
     def __init__(self, clock: Clock, stop_at: float = math.inf) -> None:
         self.clock = clock

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Final
 
 from openskill.models import PlackettLuce
+
+
+_RANKS: Final = {"+": (1.0, 2.0), "-": (2.0, 1.0), "0": (1.0, 1.0)}
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,6 @@ def rate(agents: Sequence[str], games: Mapping[tuple[str, str], str]) -> dict[st
     for row in zip_longest(*games.values(), fillvalue=""):
         for (one, two), sign in zip(games, row, strict=True):
             if sign:
-                ranks = {"+": [1, 2], "-": [2, 1], "0": [1, 1]}[sign]
-                rated = model.rate([[ratings[one]], [ratings[two]]], ranks=ranks)
+                rated = model.rate([[ratings[one]], [ratings[two]]], ranks=list(_RANKS[sign]))
                 ratings[one], ratings[two] = rated[0][0], rated[1][0]
     return {name: Rating(float(entry.mu), float(entry.sigma)) for name, entry in ratings.items()}
