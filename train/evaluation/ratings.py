@@ -9,7 +9,6 @@ from typing import Final
 
 from openskill.models import PlackettLuce
 
-
 _RANKS: Final = {"+": (1.0, 2.0), "-": (2.0, 1.0), "0": (1.0, 1.0)}
 
 
