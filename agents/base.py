@@ -36,7 +36,8 @@ class CompiledAgent:
         """Returns a legal action for the seat of the view, which is to act."""
         keys = rng.integers(0, 2**64, 1, dtype=np.uint64)
         action = np.empty(1, dtype=np.int64)
-        act_rows(view.record, view.tables, _FIRST_ROW, self.policy_id, keys, action)
+        record, tables = view.record.view(np.ndarray), view.tables.view(np.ndarray)
+        act_rows(record, tables, _FIRST_ROW, self.policy_id, keys, action)
         return int(action[0])
 
     def act_batch(
@@ -47,6 +48,10 @@ class CompiledAgent:
         rows = np.arange(len(views), dtype=np.int64)
         act_rows(views, tables, rows, self.policy_id, keys, actions)
         return actions
+
+    def opponents(self, agent_seed: int, *, skip_forced: bool) -> CompiledOpponents:
+        """Returns what plays every seat whose ``control`` is a compiled policy's id."""
+        return CompiledOpponents(agent_seed, skip_forced=skip_forced)
 
 
 class CompiledOpponents:

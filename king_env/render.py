@@ -23,6 +23,8 @@ def deal_title(spec: VariantSpec, deal: Any, position: int) -> str:
             parts.append(f"trump {cards.SUITS[trump]}")
         elif contract.trump == "declared":
             parts.append("no trump")
+        if contract.ranks == "reversed":
+            parts.append("ranks reversed")
         if int(deal.declarer) != NOBODY:
             parts.append(f"declared by seat {int(deal.declarer)}")
     elif int(deal.unplayed):
@@ -37,8 +39,8 @@ def auction_line(deal: Any, tricks: bool) -> str:
     parts = []
     if int(deal.call) != UNKNOWN and int(deal.holder) != NOBODY:
         verb = "bought by" if int(deal.buyer) != NOBODY else "held by"
-        call = f"{int(deal.call) + 1} tricks" if tricks else call_name(int(deal.call))
-        parts.append(f"call {call} {verb} seat {int(deal.holder)}")
+        call = f"bid of {int(deal.call) + 1}" if tricks else f"call {call_name(int(deal.call))}"
+        parts.append(f"{call} {verb} seat {int(deal.holder)}")
     if int(deal.asked) != UNKNOWN:
         parts.append(f"asked for {call_name(int(deal.asked))}")
     if int(deal.declined) != UNKNOWN:
@@ -66,7 +68,7 @@ def table_text(spec: VariantSpec, game: Any, seat: int | None = None) -> str:
         lines.append(auction)
     for player in range(NUM_SEATS):
         hand = int(deal.hands[player])
-        num_left = spec.hand_size - int(deal.played[player]).bit_count()
+        num_left = int(deal.dealt) - int(deal.played[player]).bit_count()
         shown = cards.format_hand(hand) if seat is None or seat == player else f"{num_left} cards"
         if seat is None and int(deal.undealt[player]):
             shown += f"  to come {cards.format_hand(int(deal.undealt[player]))}"

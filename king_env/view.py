@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ class View:
         record: `[1]` games, everything hidden blanked; compiled agents read it.
         tables: rule tables that ``record`` refers to.
         history: the actions of the deal so far as (seat, action id), all of them public.
-        names: names of the actions.
     """
 
     def __init__(
@@ -42,12 +42,18 @@ class View:
         self.tables = tables
         self.record: Games = allocate(1)
         self.history = tuple(history)
-        sample.hide(games, tables, index, seat, self.record, 0)
-        self.names = ActionNames(variant.spec)
+        # numba takes plain arrays ten times faster than recarrays.
+        shown: Any = self.record.view(np.ndarray)
+        sample.hide(games.view(np.ndarray), tables.view(np.ndarray), index, seat, shown, 0)
 
     def __str__(self) -> str:
         """Returns the table as the seat sees it."""
         return table_text(self.variant.spec, self.record[0], self.seat)
+
+    @cached_property
+    def names(self) -> ActionNames:
+        """Names of the actions."""
+        return ActionNames(self.variant.spec)
 
     @property
     def _deal(self) -> Any:

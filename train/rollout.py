@@ -24,7 +24,7 @@ from agents.kernels import RULE, act_rows
 from agents.neural import features
 from agents.neural.opinions import rule_targets
 from agents.registry import make_agent
-from king_env.engine import observe, sample
+from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.batch import collect_rewards
 from king_env.engine.jit import inline, kernel
@@ -42,7 +42,7 @@ from king_env.engine.layout import (
 from king_env.engine.rng import draw
 from king_env.engine.step import nth_legal, num_legal
 from king_env.envs.batch import BatchEnv
-from king_env.policy import BatchPolicy, decision_keys
+from king_env.policy import BatchPolicy, ask, decision_keys
 from king_env.rules.catalogue import Variant
 from king_env.rules.spec import MAX_CONTRACTS
 from train.config import DrawConfig
@@ -360,9 +360,9 @@ def play(
             others = deals.frozen[step.rows, step.seat]
             everything, apart = step.rows.copy(), np.flatnonzero(others)
             all_played = np.zeros(len(everything), dtype=np.int64)
-            all_played[apart] = _ask(
-                frozen, games, env.tables, everything[apart], views, agent_seed
-            )
+            if apart.size:
+                asked = (games, env.tables, everything[apart], agent_seed, views, ())
+                all_played[apart] = ask(frozen, variants, *asked)
             if others.all():
                 step = env.step(all_played)
                 _pay(step.reward, everything, latest, scale, reward, before)
@@ -437,24 +437,6 @@ def play(
         before=before,
         score=points.astype(np.float32) / scale,
     )
-
-
-def _ask(
-    agent: BatchPolicy,
-    games: Games,
-    tables: Any,
-    rows: npt.NDArray[np.int64],
-    views: Games,
-    agent_seed: Any,
-) -> npt.NDArray[np.int64]:
-    """Returns what an agent that does not learn does in the games of ``rows``; it sees views."""
-    if not rows.size:
-        return np.zeros(0, dtype=np.int64)
-    keys = np.empty(len(rows), dtype=np.uint64)
-    decision_keys(games, rows, agent_seed, keys)
-    sample.hide_actors(games, tables, rows, views)
-    chosen: Games = views[: len(rows)]  # type: ignore[assignment]  # numpy loses the subclass
-    return agent.act_batch(chosen, tables, keys)
 
 
 def _pay(

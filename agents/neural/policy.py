@@ -60,7 +60,10 @@ class NeuralPolicy:
     def act(self, view: View, rng: np.random.Generator) -> ActionId:
         """Returns a legal action for the seat of the view, which is to act."""
         key = rng.integers(0, 2**64, dtype=np.uint64) if self.sample else np.uint64(0)
-        return self.act_game(view.record, view.tables, 0, view.seat, key)
+        # numba takes plain arrays ten times faster than recarrays.
+        record: Any = view.record.view(np.ndarray)
+        tables: Any = view.tables.view(np.ndarray)
+        return self.act_game(record, tables, 0, view.seat, key)
 
     def act_game(
         self, games: Games, tables: Tables, index: int, seat: int, key: np.uint64

@@ -149,8 +149,8 @@ def apply_ordering(d: Any, t: Any, action: Any) -> bool:
 
 
 @outline
-def draw_order(d: Any, t: Any, bits: Any, suit: Any) -> None:
-    """Makes a random order by the weights of the variant; a suit is always ``suit``."""
+def draw_order(t: Any, bits: Any) -> Any:
+    """Returns a random order by the weights of the variant; 0 stands for any suit."""
     total = i64(0)
     for order in range(ORDER_WRITE):
         total += i64(t.order_share[order])
@@ -158,8 +158,8 @@ def draw_order(d: Any, t: Any, bits: Any, suit: Any) -> None:
     for order in range(ORDER_WRITE):
         left -= i64(t.order_share[order])
         if left < 0:
-            name_order(d, t, suit if order < ORDER_NO_TRUMP else order)
-            return
+            return i64(order)
+    return i64(0)
 
 
 @outline

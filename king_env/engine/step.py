@@ -29,6 +29,7 @@ from king_env.engine.layout import (
     u64,
 )
 from king_env.engine.order import (
+    ORDER_NO_TRUMP,
     allow_ordering,
     apply_ordering,
     begin_ordering,
@@ -331,6 +332,20 @@ def longest_suit(hand: Any) -> Any:
     return best
 
 
+@inline
+def declare(g: Any, t: Any, contract: Any, trump: Any) -> None:
+    """Takes a fresh deal to PLAY: the seat that would choose has declared, nobody pays."""
+    d = g.deal
+    d.declarer = d.chooser
+    d.active = 0
+    d.contract = contract
+    d.trump = trump
+    if t.group[contract] >= 0:
+        use(g, t, i64(d.chooser), contract)
+    begin_play(g, t)
+    set_legal(g, t)
+
+
 @outline
 def skip_decisions(g: Any, t: Any) -> None:
     """Goes to PLAY: a drawn contract, the longest suit as trump, nobody pays."""
@@ -339,31 +354,28 @@ def skip_decisions(g: Any, t: Any) -> None:
     decision = t.deal_decision[position]
     if decision == DECISION_NONE:
         return
-    key = make_key(g.seed, g.match, position, STREAM_SKIP)
+    bits = draw(make_key(g.seed, g.match, position, STREAM_SKIP), 0)
     seat = i64(d.chooser)
-    d.declarer = seat
-    hand = d.hands[seat] | d.undealt[seat]
+    suit = longest_suit(d.hands[seat] | d.undealt[seat])
+    trump = i64(NO_TRUMP)
     if decision == DECISION_AUCTION:
         trump_share = i64(t.share[0])
         no_trump_share = i64(t.share[1]) if t.allow_no_trump else 0
-        pick = below(draw(key, 0), trump_share + no_trump_share + i64(t.share[2]))
+        pick = below(bits, trump_share + no_trump_share + i64(t.share[2]))
+        plus = pick < trump_share + no_trump_share
+        contract = i64(t.plus_contract) if plus else i64(t.minus_contract)
         if pick < trump_share:
-            d.contract = t.plus_contract
-            d.trump = longest_suit(hand)
-        else:
-            plus = pick < trump_share + no_trump_share
-            d.contract = t.plus_contract if plus else t.minus_contract
-            d.trump = NO_TRUMP
-        d.active = 0
+            trump = suit
     elif decision == DECISION_ORDER:
-        draw_order(d, t, draw(key, 0), longest_suit(hand))
+        order = draw_order(t, bits)
+        contract = i64(t.order_contract[order])
+        if order < ORDER_NO_TRUMP:
+            trump = suit
     else:
-        contract = random_choice(g, t, seat, draw(key, 0))
-        use(g, t, seat, contract)
-        d.contract = contract
-        d.trump = longest_suit(hand) if t.trump[contract] == TRUMP_DECLARED else NO_TRUMP
-    begin_play(g, t)
-    set_legal(g, t)
+        contract = random_choice(g, t, seat, bits)
+        if t.trump[contract] == TRUMP_DECLARED:
+            trump = suit
+    declare(g, t, contract, trump)
 
 
 @outline
@@ -411,15 +423,7 @@ def start_play(games: Any, tables: Any, i: int, contract: int, trump: int) -> No
     if contract < 0:
         skip_decisions(g, t)
         return
-    d = g.deal
-    d.declarer = d.chooser
-    d.active = 0
-    d.contract = contract
-    d.trump = trump
-    if t.group[contract] >= 0:
-        use(g, t, i64(d.chooser), i64(contract))
-    begin_play(g, t)
-    set_legal(g, t)
+    declare(g, t, i64(contract), i64(trump))
 
 
 @kernel

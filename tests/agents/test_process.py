@@ -65,14 +65,13 @@ def test_a_program_plays_like_the_same_agent_in_this_process(kind: str, twin: An
         ("slow", "timeout", "no answer to decision within 0.3 s"),
         ("illegal", "illegal", "in phase PLAY; legal: "),
         ("garbage", "malformed", "expected"),
-        ("twice", "malformed", "not asked for"),
         ("long", "malformed", "no line of up to"),
     ],
 )
 def test_a_fault_loses_the_deal_and_the_play_goes_on(kind: str, fault: str, text: str) -> None:
     agent = player(kind, limit_s=0.3 if kind == "slow" else 5.0)
     runner = TableRunner(INTERNATIONAL, [make_agent("greedy"), agent], agent_seed=3)
-    num = 4 if kind in ("slow", "crashing", "long", "twice") else 12
+    num = 4 if kind in ("slow", "crashing", "long") else 12
     seating = np.tile(np.array([1, 0, 0, 0]), (num, 1))
     results = runner.play(np.arange(num), seating, seed=5)
     agent.close()
@@ -86,6 +85,16 @@ def test_a_fault_loses_the_deal_and_the_play_goes_on(kind: str, fault: str, text
     sums = {0: -260, 1: -260, 2: -200, 3: -240, 4: -160, 5: -180}
     for game in np.flatnonzero(fixed):
         assert scores[game].sum() == sums[int(results.position[game, 0])]
+
+
+def test_two_answers_to_one_question_are_a_fault() -> None:
+    agent = player("twice")
+    runner = TableRunner(INTERNATIONAL, [make_agent("greedy"), agent], agent_seed=3)
+    results = runner.play(np.arange(8), np.tile([1, 0, 0, 0], (8, 1)), seed=5)
+    agent.close()
+    assert results.faults[:, 0, 1].any()
+    # Found before the next question, or as the answer to a question that it does not fit.
+    assert set(runner.fault_kinds[1]) <= {"malformed", "illegal"}
 
 
 def test_deals_without_fault_are_scored_as_they_were_played() -> None:

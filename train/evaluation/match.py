@@ -30,13 +30,13 @@ import numpy.typing as npt
 
 from agents.base import CompiledOpponents
 from agents.faults import CRASH, ILLEGAL, AgentFault
-from king_env.engine import batch, sample
-from king_env.engine.actions import ActionId, ActionNames
-from king_env.engine.layout import NO_TRUMP, NOBODY, PHASES, Games, Tables, allocate
-from king_env.policy import BatchPolicy, Policy, decision_keys
+from king_env.engine import batch
+from king_env.engine.actions import ActionId
+from king_env.engine.layout import NO_TRUMP, NOBODY, Games, Tables, allocate
+from king_env.policy import AgentActionError, BatchPolicy, Policy, ask, check_answers
 from king_env.rules.catalogue import Variant
 from king_env.rules.tables import DECISION_NONE, make_tables
-from king_env.view import View, legal_ids
+from king_env.view import legal_ids
 from train.kernels import next_deals
 
 CHUNK: Final = 4096
@@ -50,10 +50,6 @@ Progress: TypeAlias = Callable[[int], object]
 
 Move: TypeAlias = tuple[int, ActionId]
 """A seat and what it did."""
-
-
-class AgentActionError(ValueError):
-    """An agent chose an action that is not legal."""
 
 
 @dataclass(frozen=True)
@@ -119,14 +115,6 @@ def lose_deals(
     return np.where(at_fault.all(axis=1, keepdims=True), scores, out)
 
 
-def ask_one(agent: Policy, view: View, key: np.uint64) -> ActionId:
-    """Returns what an agent does in one game; the key is its only source of chance."""
-    if isinstance(agent, BatchPolicy):
-        keys = np.array([key], dtype=np.uint64)
-        return int(agent.act_batch(view.record, view.tables, keys)[0])
-    return int(agent.act(view, np.random.Generator(np.random.PCG64(int(key)))))
-
-
 class TableRunner:
     """Plays games of one variant between agents.
 
@@ -168,7 +156,6 @@ class TableRunner:
         self.thinking_s = np.zeros(len(self.agents))
         self.fault_kinds: list[Counter[str]] = [Counter() for _ in self.agents]
         self.last_fault = [""] * len(self.agents)
-        self._names = ActionNames(variant.spec)
         self._control = np.array([0 if self._with_history else i for i in ids], dtype=np.uint8)
         self._batched = batched
         self._compiled: CompiledOpponents | None = None
@@ -266,13 +253,11 @@ class TableRunner:
                 for only in np.flatnonzero(lost):
                     actions[only] = legal_ids(games.deal.legal[rows[only]])[0]
                 who = np.where(lost, -1, who)
-            for index, agent in enumerate(self.agents):
+            for index in range(len(self.agents)):
                 mine = np.flatnonzero(who == index)
                 if mine.size:
                     before = time.perf_counter()
-                    actions[mine] = self._ask(
-                        agent, index, games, rows[mine], views, history, faulty
-                    )
+                    actions[mine] = self._ask(index, games, rows[mine], views, history, faulty)
                     self.thinking_s[index] += time.perf_counter() - before
                     self.asked[index] += mine.size
             self._check(games, rows, actions, who, faulty)
@@ -283,7 +268,6 @@ class TableRunner:
 
     def _ask(
         self,
-        agent: Policy,
         index: int,
         games: Games,
         rows: npt.NDArray[np.int64],
@@ -293,20 +277,36 @@ class TableRunner:
     ) -> npt.NDArray[np.int64]:
         """Returns an agent's actions for the seats to act of the games in ``rows``.
 
-        Where it is at fault, the lowest legal action.
+        Where it is at fault, the lowest legal action. A batched agent that fails is at fault in all
+        these games, another in one.
         """
-        try:
-            return self._ask_all(agent, index, games, rows, views, history, faulty)
-        except AgentFault as fault:  # of a batched agent: of all its games
-            kind, text = fault.kind, str(fault)
-        except Exception as error:
-            if not self._forgiving:
-                raise
-            kind, text = CRASH, f"{type(error).__name__}: {error}"
-        for game in rows:
-            if not faulty[game, index]:
-                self._blame(index, int(game), kind, text, faulty)
-        return np.array([legal_ids(games.deal.legal[game])[0] for game in rows], dtype=np.int64)
+        actions = np.zeros(len(rows), dtype=np.int64)
+        agent = self.agents[index]
+        size = len(rows) if self._batched[index] else 1
+        for first in range(0, len(rows), size):
+            part = slice(first, first + size)
+            try:
+                actions[part] = ask(
+                    agent,
+                    [self.variant],
+                    games,
+                    self.tables,
+                    rows[part],
+                    self._agent_seed,
+                    views,
+                    history,
+                )
+                continue
+            except AgentFault as fault:
+                kind, text = fault.kind, str(fault)
+            except Exception as error:
+                if not self._forgiving:
+                    raise
+                kind, text = CRASH, f"{type(error).__name__}: {error}"
+            for row in range(len(rows))[part]:
+                self._blame(index, int(rows[row]), kind, text, faulty)
+                actions[row] = legal_ids(games.deal.legal[rows[row]])[0]
+        return actions
 
     def _blame(
         self, index: int, game: int, kind: str, text: str, faulty: npt.NDArray[np.bool_]
@@ -315,50 +315,6 @@ class TableRunner:
         faulty[game, index] = True
         self.fault_kinds[index][kind] += 1
         self.last_fault[index] = f"{kind}: {' '.join(text.split())}"
-
-    def _ask_all(
-        self,
-        agent: Policy,
-        index: int,
-        games: Games,
-        rows: npt.NDArray[np.int64],
-        views: Games,
-        history: list[list[Move]],
-        faulty: npt.NDArray[np.bool_],
-    ) -> npt.NDArray[np.int64]:
-        actions = np.zeros(len(rows), dtype=np.int64)
-        keys = np.zeros(len(rows), dtype=np.uint64)
-        decision_keys(games, rows, self._agent_seed, keys)
-        if self._batched[index]:
-            sample.hide_actors(games, self.tables, rows, views)
-            chosen: Any = agent.act_batch(views[: len(rows)], self.tables, keys)  # type: ignore[attr-defined]
-            chosen = np.asarray(chosen)
-            if chosen.shape != rows.shape:
-                raise AgentActionError(
-                    f"agent {agent.name!r}: act_batch returned shape {chosen.shape}; "
-                    f"expected {rows.shape}"
-                )
-            if chosen.dtype.kind not in "iu":
-                raise AgentActionError(
-                    f"agent {agent.name!r}: act_batch returned {chosen.dtype}; expected integers"
-                )
-            actions[:] = chosen
-            return actions
-        for row, game in enumerate(rows):
-            seat = int(games.deal.actor[game])
-            view = View(self.variant, games, self.tables, int(game), seat, history[game])
-            try:
-                actions[row] = ask_one(agent, view, keys[row])
-                continue
-            except AgentFault as fault:
-                kind, text = fault.kind, str(fault)
-            except Exception as error:
-                if not self._forgiving:
-                    raise
-                kind, text = CRASH, f"{type(error).__name__}: {error}"
-            self._blame(index, int(game), kind, text, faulty)
-            actions[row] = view.legal_actions[0]
-        return actions
 
     def _check(
         self,
@@ -370,31 +326,13 @@ class TableRunner:
     ) -> None:
         """Raises where an action is not legal, or forgives it and plays the lowest legal one."""
         while (wrong := batch.first_illegal(games.deal.legal[rows], actions)) >= 0:
-            text = self._illegal_text(games, rows, actions, wrong)
-            index, game = int(who[wrong]), int(rows[wrong])
-            if not self._forgiving:
-                raise AgentActionError(f"agent {self.agents[index].name!r}: {text}")
-            self._blame(index, game, ILLEGAL, text, faulty)
-            actions[wrong] = legal_ids(games.deal.legal[game])[0]
-
-    def _illegal_text(
-        self,
-        games: Games,
-        rows: npt.NDArray[np.int64],
-        actions: npt.NDArray[np.int64],
-        wrong: int,
-    ) -> str:
-        deal = games.deal[rows[wrong]]
-        action = int(actions[wrong])
-        try:
-            text = self._names.format(action) if action >= 0 else str(action)
-        except IndexError:
-            text = str(action)
-        legal = ", ".join(self._names.format(i) for i in legal_ids(deal.legal))
-        return (
-            f"action {text} is not legal for seat {int(deal.actor)} in phase "
-            f"{PHASES[int(deal.phase)]}; legal: {legal}"
-        )
+            try:
+                check_answers(self.agents, [self.variant], games, rows, actions, who)
+            except AgentActionError as error:
+                if not self._forgiving:
+                    raise
+                self._blame(int(who[wrong]), int(rows[wrong]), ILLEGAL, str(error), faulty)
+            actions[wrong] = legal_ids(games.deal.legal[rows[wrong]])[0]
 
 
 def _read_deal(
