@@ -375,6 +375,9 @@ class Evaluate(WithVariant):
     seed: Number = None
     """A seed of your own instead of a seed list."""
 
+    workers: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Processes to play in; the results do not depend on it."""
+
     json: bool = False
     """Print a JSON object."""
 
@@ -395,7 +398,12 @@ class Evaluate(WithVariant):
             from train.evaluation.seeds import benchmark_seed
 
             benchmark_seed(self.seed_list)
+        check_count("workers", self.workers)
+        candidate: str | Policy
+        against: str | Policy
         candidate, against = make_agents([self.candidate, self.against], 0)
+        if self.workers > 1:  # a process makes its own
+            candidate, against = self.candidate, self.against
         from train.evaluation.duplicate import evaluate
         from train.evaluation.report import to_json, to_text
 
@@ -410,6 +418,7 @@ class Evaluate(WithVariant):
                 seed_list=self.seed_list,
                 seed=self.seed,
                 names=(self.candidate, self.against),
+                workers=self.workers,
                 progress=tell,
             )
         if self.json:

@@ -276,6 +276,29 @@ def test_large_seeds_are_allowed() -> None:
     assert evaluate("random", "random", deals=2, seed=2**64 - 1).margin.mean == 0
 
 
+@pytest.mark.parametrize("matches", [False, True])
+def test_the_number_of_processes_changes_nothing(
+    matches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amount: dict[str, Any] = (
+        {"matches": 5} if matches else {"deals": 2100}
+    )  # three pieces, the last a part
+    told: list[tuple[int, int]] = []
+    one = evaluate("rule", "random", seed=3, **amount)
+    two = evaluate(
+        "rule", "random", seed=3, workers=2, progress=lambda *counts: told.append(counts), **amount
+    )
+    assert two == one
+    assert told[-1] == (4 * (5 if matches else 2100),) * 2
+
+
+def test_processes_need_agents_by_name() -> None:
+    with pytest.raises(ValueError, match="allowed: 1, or agents by name"):
+        evaluate(LastCard(), "random", deals=2, workers=2)
+    with pytest.raises(ValueError, match="workers: found 0"):
+        evaluate("rule", "random", deals=2, workers=0)
+
+
 def _text(result: Evaluation) -> str:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(to_text(result))
