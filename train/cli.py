@@ -462,24 +462,22 @@ class Leaderboard(WithVariant):
     def run(self) -> int:
         """Plays, writes and prints; Ctrl-C ends the play only."""
         variant = self.load()
-        from train.evaluation.leaderboard import (
-            AgentTable,
-            Board,
-            Scheduler,
-            Setting,
-            check_names,
-            parse_budget,
-        )
+        from train.evaluation.budget import parse_budget
         from train.evaluation.seeds import DEFAULT_SEED_LIST, benchmark_seed
 
         seed_list = self.seed_list or DEFAULT_SEED_LIST
         seed = benchmark_seed(seed_list)
         budget_s = parse_budget(self.budget)
-        check_names(self.agents)
+        twice = sorted({name for name in self.agents if self.agents.count(name) > 1})
+        if twice:
+            raise InputError(f"agents: {', '.join(twice)}: given twice")
+        if len(self.agents) < 2:
+            raise InputError(f"agents: found {len(self.agents)}; allowed: two and more")
+        players = dict(zip(self.agents, make_agents(self.agents, 0), strict=True))
         from train.evaluation.identity import agent_identity
+        from train.evaluation.leaderboard import AgentTable, Board, Scheduler, Setting
         from train.evaluation.standings import standings, to_json, to_text, write
 
-        players = dict(zip(self.agents, make_agents(self.agents, 0), strict=True))
         folder = self.out or Path("runs") / f"leaderboard-{variant.name}-{seed_list}"
         folder.mkdir(parents=True, exist_ok=True)
         setting = Setting(variant, seed_list)
@@ -565,6 +563,7 @@ class Exploit(WithVariant):
         from train.config import load_config
 
         base = dataclasses.replace(load_config(self.config), seed=self.seed)
+        make_agents([self.agent], 0)  # a wrong name is told at once
         if self.workers is not None:
             base = dataclasses.replace(base, workers=self.workers)
         from train import exploit

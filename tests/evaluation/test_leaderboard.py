@@ -19,7 +19,7 @@ from agents.registry import make_agent
 from king_env.rules.catalogue import load_variant
 from tests.evaluation.helpers import LastCard
 from train import cli
-from train.evaluation.allot import allot, shrunk_variances
+from train.evaluation.budget import LeaderboardError, allot, parse_budget, shrunk_variances
 from train.evaluation.duplicate import evaluate
 from train.evaluation.identity import agent_identity
 from train.evaluation.intervals import estimate
@@ -32,12 +32,10 @@ from train.evaluation.leaderboard import (
     AgentTable,
     Board,
     Cell,
-    LeaderboardError,
     Portion,
     Scheduler,
     Setting,
     deal_number,
-    parse_budget,
 )
 from train.evaluation.seeds import benchmark_seed
 from train.evaluation.tally import MAX_BLOCKS, Tally, combine, covariance_of_means

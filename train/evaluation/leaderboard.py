@@ -9,7 +9,7 @@ All cells play the same list of units. Unit j of deals is deal ``deal_number(j)`
 deals of a schedule in an order that jumps through it, so that a part of a schedule is no worse a
 sample than it must be. Each schedule is complete before the next begins.
 
-The budget goes to cells so that half-widths come out about equal (``allot``): a pilot of every
+The budget goes to cells so that half-widths come out about equal (``budget``): a pilot of every
 cell, then rounds that each give out a third of what is left. What was played lies in one state file
 that is written whole, at most ``SAVE_EVERY_S`` and one portion old; a cell's units are played in
 order and counted once. An agent's error, or an action that is not legal, is a fault and loses it
@@ -26,7 +26,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +38,7 @@ import numpy.typing as npt
 from king_env.files import replacing
 from king_env.policy import BatchPolicy, Policy
 from king_env.rules.catalogue import Variant
-from train.evaluation.allot import allot, shrunk_variances
+from train.evaluation.budget import LeaderboardError, allot, shrunk_variances
 from train.evaluation.duplicate import match_figures, own_margins, seatings
 from train.evaluation.identity import engine_identity, variant_identity
 from train.evaluation.match import Results, TableRunner, stratum_of_position
@@ -70,10 +70,6 @@ MATCHES: Final = "matches"
 MARGIN, FIRST, RANK = range(3)
 """The first quantities of a unit: points a deal over the table mean, share of first places (ties
 split), and rank (ties share). Strata follow, in cells of deals."""
-
-
-class LeaderboardError(ValueError):
-    """A leaderboard that cannot start or go on: one line with what, where and what is allowed."""
 
 
 class Cell(NamedTuple):
@@ -620,32 +616,3 @@ class Scheduler:
             yield
         finally:
             signal.signal(signal.SIGINT, old)
-
-
-def parse_budget(text: str) -> float:
-    """Returns the seconds of a text such as ``90s``, ``30m`` or ``2h``; a bare number is minutes.
-
-    Raises:
-        LeaderboardError: if it is nothing of the kind.
-    """
-    number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "m")
-    try:
-        seconds = float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < 1e8:
-        raise LeaderboardError(f"budget: found {text!r}; allowed: a time such as 90s, 30m or 2h")
-    return seconds
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raises where agents are too few or named twice.
-
-    Raises:
-        LeaderboardError: naming them.
-    """
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise LeaderboardError(f"agents: {', '.join(twice)}: given twice")
-    if len(names) < 2:
-        raise LeaderboardError(f"agents: found {len(names)}; allowed: two and more")

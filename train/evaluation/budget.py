@@ -1,9 +1,29 @@
-"""How a time budget is split over cells so that their intervals come out about equally wide."""
+"""A time budget, and how it is split over cells so that intervals come out about equally wide."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+
+class LeaderboardError(ValueError):
+    """A leaderboard that cannot start or go on: one line with what, where and what is allowed."""
+
+
+def parse_budget(text: str) -> float:
+    """Returns the seconds of a text such as ``90s``, ``30m`` or ``2h``; a bare number is minutes.
+
+    Raises:
+        LeaderboardError: if it is nothing of the kind.
+    """
+    number, unit = (text[:-1], text[-1]) if text[-1:] in ("s", "m", "h") else (text, "m")
+    try:
+        seconds = float(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < 1e8:
+        raise LeaderboardError(f"budget: found {text!r}; allowed: a time such as 90s, 30m or 2h")
+    return seconds
 
 
 def allot(
