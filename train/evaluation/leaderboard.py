@@ -136,6 +136,7 @@ class AgentRecord:
         thinking_s: seconds they took.
         reasons: deals lost by kind of fault.
         last_fault: what was wrong last, or "".
+        measured: its speed was measured at a table of its own; else play tells.
         fast: it plays whole matches; None until that is settled, once.
     """
 
@@ -144,6 +145,7 @@ class AgentRecord:
     thinking_s: float = 0.0
     reasons: dict[str, int] = field(default_factory=dict)
     last_fault: str = ""
+    measured: bool = False
     fast: bool | None = None
 
     @property
@@ -363,8 +365,9 @@ class Board:
         for side, name in enumerate((cell.candidate, cell.against)):
             record.faults[side] += portion.faults[side]
             agent = self.agents[name]
-            agent.asked += portion.asked[side]
-            agent.thinking_s += portion.thinking_s[side]
+            if not agent.measured:
+                agent.asked += portion.asked[side]
+                agent.thinking_s += portion.thinking_s[side]
             for kind, count in portion.reasons[side].items():
                 agent.reasons[kind] = agent.reasons.get(kind, 0) + count
             agent.last_fault = portion.last_fault[side] or agent.last_fault
@@ -517,13 +520,14 @@ class Scheduler:
     def _measure_speeds(self) -> None:
         for name in self.board.names:
             agent = self.board.agents[name]
-            if agent.asked or self._stopping or self.left_s <= 0:
+            if agent.fast is not None or self._stopping or self.left_s <= 0:
                 continue
             self._playing = True
             speed = self.table.speed(name)
             self._playing = False
             if speed is not None:
                 agent.asked, agent.thinking_s = speed
+                agent.measured = True
         # Kernels may just have been compiled, which is nobody's playing time.
         self._started = self.clock()
 

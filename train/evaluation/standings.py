@@ -204,8 +204,9 @@ def _notes(board: Standings) -> list[str]:
         )
     lines = [
         f"{what}; mean over the opponents, ± half a 95 % interval over deals",
-        "wins: share of first places in a deal, in a match; ties split. "
-        "ms: milliseconds a decision. "
+        "wins: share of first places in a deal, in a match; ties split. Matches: among agents "
+        "faster than 0.1 ms a move. ms: milliseconds a decision, many games at once where the "
+        "agent can. "
         "rating: Plackett-Luce on the signs of the margins of deals, a second view",
         f"{board.deals:,} deals in {_duration(board.spent_s)}; * differs from 0 after Holm's "
         "correction over the table",
