@@ -61,6 +61,8 @@ FAST_MS: Final = 0.1
 """Agents below this time a move play whole matches too."""
 SPEED_DEALS: Final = 256
 """Deals on which the speed of agents that decide in many games at once is measured."""
+SPEED_S: Final = 1.0
+"""Seconds that this may take, as far as one deal tells."""
 RATED_UNITS: Final = 512
 """Deals of each cell that ratings are made from."""
 
@@ -256,10 +258,13 @@ class AgentTable:
         try:
             if not getattr(player, "policy_id", 0):
                 own = TableRunner(self.variant, [player], agent_seed=self.seed)
-                own.play(numbers[:1], seats[:1], seed=self.seed)  # compiles, and may be slow enough
-                if own.thinking_s[0] < 1:
+                own.play(numbers[:1], seats[:1], seed=self.seed)  # compiles
+                own.asked[:], own.thinking_s[:] = 0, 0
+                own.play(numbers[:1], seats[:1], seed=self.seed)
+                more = min(SPEED_DEALS, int(SPEED_S / max(1e-9, own.thinking_s[0])))
+                if more > 1:
                     own.asked[:], own.thinking_s[:] = 0, 0
-                    own.play(numbers, seats, seed=self.seed)
+                    own.play(numbers[:more], seats[:more], seed=self.seed)
                 return int(own.asked[0]), float(own.thinking_s[0])
             few = min(SPEED_DEALS, 2 * self.schedule)
             slow = TableRunner(self.variant, [player], agent_seed=self.seed, record=True)
