@@ -615,8 +615,8 @@ class Scheduler:
             return
 
         def stop(number: int, frame: Any) -> None:
-            again, self._stopping = self._stopping, True
-            if self._playing or again:
+            self._stopping = True
+            if self._playing:  # elsewhere the board is in the making: it is soon looked at
                 self._playing = False
                 raise KeyboardInterrupt
 
