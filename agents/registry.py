@@ -18,6 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agents.ids import POLICY_IDS
+from agents.search.names import SEARCHES, SettingError, search_settings
 from king_env.schema import suggest
 
 if TYPE_CHECKING:  # what makes an agent is imported when one is made: a wrong name is told at once
@@ -80,7 +81,8 @@ def _foreign_entry_points() -> dict[str, EntryPoint]:
 
 def agent_names() -> list[str]:
     """Returns the names that need no path: ours, then those of other distributions."""
-    return [*POLICY_IDS, *sorted(set(_foreign_entry_points()) - set(POLICY_IDS))]
+    own = [*POLICY_IDS, *SEARCHES]
+    return [*own, *sorted(set(_foreign_entry_points()) - set(own))]
 
 
 def policy_id(name: str) -> int | None:
@@ -92,7 +94,8 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
     """Returns the agent called ``name``.
 
     Args:
-        name: ``random``, ``greedy``, ``rule``; ``checkpoint:PATH``, a run folder or a checkpoint
+        name: ``random``, ``greedy``, ``rule``; ``pimc:W`` (W worlds), ``ismcts:N`` (N iterations),
+            both with keys of their own; ``checkpoint:PATH``, a run folder or a checkpoint
             file (with ``,sample=1`` it draws from its distribution); ``module:Class``;
             ``exec:COMMAND``, a program that speaks the lines of ``agents.process`` (with
             ``,limit=SECONDS`` for a decision, ``,start=SECONDS``, ``,observation=1``; no commas in
@@ -109,6 +112,8 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
         from agents.base import CompiledAgent
 
         return CompiledAgent(parsed.name, POLICY_IDS[parsed.name], seed)
+    if parsed.name in SEARCHES:
+        return _make_search(parsed)
     if parsed.name == "checkpoint":
         if not parsed.argument:
             raise AgentError(f"agent {name!r}: expected checkpoint:PATH, found no path")
@@ -142,6 +147,18 @@ def _check_keys(parsed: AgentName, allowed: tuple[str, ...]) -> None:
         if key not in allowed:
             options = suggest(key, allowed) if allowed else "it has none"
             raise AgentError(f"agent {parsed.text!r}: unknown key {key!r}; {options}")
+
+
+def _make_search(parsed: AgentName) -> Policy:
+    """Returns a search agent; its module is imported only once the name has been found good."""
+    _check_keys(parsed, SEARCHES[parsed.name])
+    try:
+        settings = search_settings(parsed.text, parsed.name, parsed.argument, parsed.options)
+    except SettingError as error:
+        raise AgentError(f"agent {parsed.text!r}: {error}") from None
+    from agents.search.policies import make_search
+
+    return make_search(settings)
 
 
 def _load_checkpoint(parsed: AgentName, path: str) -> Policy:

@@ -8,6 +8,8 @@ against in the same run, ``ratio`` is value divided by the peer's. Other librari
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import platform
 import random
@@ -18,6 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numba
@@ -26,7 +29,7 @@ from rich.table import Table
 
 from agents.kernels.doors import advance
 from agents.registry import make_agent, policy_id
-from king_env.engine import batch, step
+from king_env.engine import batch, sample, step
 from king_env.engine.layout import GAME_DTYPE, Games, Tables, allocate
 from king_env.engine.observe import NUM_FEATURES
 from king_env.envs.batch import BatchEnv
@@ -37,13 +40,16 @@ from king_env.rules.tables import make_tables
 from train.kernels import random_actions
 from train.peers import PEERS, Peer
 
-GROUPS: Final = ("engine", "env", "act")
+GROUPS: Final = ("engine", "env", "act", "search", "train")
 RUNS: Final = 7
 START_RUNS: Final = 3
 NUM_ENVS: Final = 4096
+SMALL_ENVS, MANY_ENVS = 256, 65_536  # the same for little and for much memory
+LEARNED: Final = 120_000  # decisions of the training run
 NUM_SEATS: Final = 1024  # learners of the Gymnasium environment
 NUM_VIEWS: Final = 256  # positions that agents are asked about
 WIDTH: Final = 256  # of the network, as in the shipped configs
+SEARCHES: Final = ("pimc:20", "pimc:80", "pimc:20,endgame=5", "ismcts:1000")
 
 SEED: Final[Any] = np.uint64(2)  # of random actions
 
@@ -64,7 +70,7 @@ def measure(group: str, progress: Progress | None = None, *, peers: bool = False
     """Measures a group of rows.
 
     Args:
-        group: ``"engine"``, ``"env"`` or ``"act"``.
+        group: one of ``GROUPS``.
         progress: is told (rows measured, rows in all).
         peers: measure other libraries that are installed in the same run, each as a row of its own.
 
@@ -211,18 +217,19 @@ def _random_match() -> list[Row]:
     return [_row("random_match", _rates(_Matches(512).play_random), "decisions/s")]
 
 
-def _steps(obs: str, num_steps: int) -> list[float]:
+def _steps(obs: str, num_envs: int) -> list[float]:
     """Returns the rates of the batched environment stepped at random, drawing included."""
+    num_steps = max(4, 60 * NUM_ENVS // num_envs)
     env = BatchEnv(
         "international",
-        NUM_ENVS,
+        num_envs,
         episode="match",
         seed=1,
         skip_forced=False,
         obs=obs,
         autoreset="same_step",
     )
-    actions = np.zeros(NUM_ENVS, dtype=np.int64)
+    actions = np.zeros(num_envs, dtype=np.int64)
     env.reset()
 
     count = 0
@@ -233,17 +240,29 @@ def _steps(obs: str, num_steps: int) -> list[float]:
             random_actions(env.mask_words, SEED, count, actions)
             env.step(actions)
             count += 1
-        return num_steps * NUM_ENVS
+        return num_steps * num_envs
 
     return _rates(run)
 
 
 def _step_packed() -> list[Row]:
-    return [_row("step_packed", _steps("packed", 60), "decisions/s")]
+    return [_row("step_packed", _steps("packed", NUM_ENVS), "decisions/s")]
 
 
 def _step_dense() -> list[Row]:
-    return [_row("step_dense", _steps("dense", 60), "decisions/s")]
+    return [_row("step_dense", _steps("dense", NUM_ENVS), "decisions/s")]
+
+
+def _step_sizes() -> list[Row]:
+    """The step of few and of very many games; the peer is the few."""
+    rows = []
+    for obs in ("packed", "dense"):
+        few, many = _steps(obs, SMALL_ENVS), _steps(obs, MANY_ENVS)
+        rate = statistics.median(few)
+        peer = f"{SMALL_ENVS} games, {rate:,.0f} decisions/s"
+        ratio = statistics.median(many) / rate
+        rows.append(_row(f"step_{obs}_{MANY_ENVS}", many, "decisions/s", peer, ratio))
+    return rows
 
 
 def _rule_match() -> list[Row]:
@@ -436,11 +455,67 @@ def _act() -> list[Row]:
     ]
 
 
+# ---------------------------------------------------------------- search
+
+
+def _worlds() -> list[Row]:
+    """Deals of the hidden cards drawn from views in the middle of deals."""
+    positions = _Positions()
+    worlds = allocate(1024)
+    keys = np.arange(len(worlds), dtype=np.uint64)
+    views = [game.view(game.actor or 0) for game in positions.games if game.phase == "PLAY"]
+
+    def run() -> int:
+        for view in views:
+            sample.sample_worlds(
+                view.record, view.tables, 0, view.seat, worlds, 0, len(worlds), keys
+            )
+        return len(views) * len(worlds)
+
+    return [_row("worlds", _rates(run), "worlds/s")]
+
+
+def _search() -> list[Row]:
+    """Milliseconds for one decision of random matches that is not forced."""
+    positions = _Positions()
+    rows = []
+    for name in SEARCHES:
+        rates = _rates(positions.act(make_agent(name)))
+        label = name.replace(":", "_").replace(",", "_").replace("=", "_")
+        rows.append(_row(label, [1e3 / rate for rate in rates], "ms/decision"))
+    return rows
+
+
+# ---------------------------------------------------------------- training
+
+
+def _learned() -> list[Row]:
+    """Decisions learned from in a second by one process, play and learning together."""
+    from train.config import load_config
+    from train.loop import run_training
+
+    config = load_config("international")
+    config = dataclasses.replace(
+        config,
+        workers=1,
+        total_decisions=LEARNED,
+        network=dataclasses.replace(config.network, width=WIDTH),
+        clone=dataclasses.replace(config.clone, decisions=0, most=0),
+        output=dataclasses.replace(config.output, eval_every_decisions=0),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_training(config, Path(folder) / "run", progress=False)
+        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    rates = [entry["decisions_per_s"] for entry in map(json.loads, lines) if "iteration" in entry]
+    return [_row("learned", rates, "decisions/s")]
+
+
 _MEASURES: Final[dict[str, tuple[Callable[[], list[Row]], ...]]] = {
     "engine": (
         _random_match,
         _step_packed,
         _step_dense,
+        _step_sizes,
         _rule_match,
         _threads_2,
         _starts,
@@ -448,4 +523,6 @@ _MEASURES: Final[dict[str, tuple[Callable[[], list[Row]], ...]]] = {
     ),
     "env": (_raw_env, _vector_env),
     "act": (_act,),
+    "search": (_worlds, _search),
+    "train": (_learned,),
 }

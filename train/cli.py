@@ -607,7 +607,7 @@ class Exploit(WithVariant):
 class Bench:
     """Measure speed on this machine."""
 
-    group: tyro.conf.Positional[Literal["engine", "env", "act"]] = "engine"
+    group: tyro.conf.Positional[Literal["engine", "env", "act", "search", "train"]] = "engine"
     """`engine`: kernels; `env`: environments as frameworks use them; `act`: one decision of each
     agent."""
 

@@ -66,7 +66,7 @@ def test_a_name_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None
     entry = EntryPoint("firstling", f"{__name__}:First", registry.ENTRY_POINT_GROUP)
     own = EntryPoint("builtin", "agents.registry:make_agent", registry.ENTRY_POINT_GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [own, entry])
-    assert agent_names() == ["random", "greedy", "rule", "firstling"]
+    assert agent_names() == ["random", "greedy", "rule", "pimc", "ismcts", "firstling"]
     agent = make_agent("firstling:6,depth=2", seed=1)
     assert agent.given == (1, "2", 6)  # type: ignore[attr-defined]  # the test's own class
     with pytest.raises(AgentError, match=r"unknown key 'width'.*allowed: depth"):

@@ -286,6 +286,7 @@ def test_a_broken_state_is_refused(tmp_path: Path) -> None:
 
 def test_identities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert agent_identity("rule") == agent_identity("random")
+    assert agent_identity("pimc:5").startswith("search ")
     module = tmp_path / "own_agent.py"
     module.write_text("class Own: pass\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -23,6 +23,10 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "NUM_SEATS", 16)
     monkeypatch.setattr(bench, "NUM_VIEWS", 8)
     monkeypatch.setattr(bench, "WIDTH", 16)
+    monkeypatch.setattr(bench, "SMALL_ENVS", 8)
+    monkeypatch.setattr(bench, "MANY_ENVS", 128)
+    monkeypatch.setattr(bench, "LEARNED", 100)
+    monkeypatch.setattr(bench, "SEARCHES", ("pimc:2", "ismcts:10"))
     monkeypatch.setattr(bench, "_first_step_s", lambda cache: 1.0)
 
 
@@ -31,6 +35,8 @@ ROWS = {
         "random_match",
         "step_packed",
         "step_dense",
+        "step_packed_128",
+        "step_dense_128",
         "rule_match",
         "threads_2",
         "cold_start",
@@ -47,6 +53,8 @@ ROWS = {
         "act_batch_rule",
         "act_batch_network",
     ],
+    "search": ["worlds", "pimc_2", "ismcts_10"],
+    "train": ["learned"],
 }
 
 

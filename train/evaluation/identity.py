@@ -14,6 +14,7 @@ import agents
 import king_env
 from agents.ids import POLICY_IDS
 from agents.registry import ENTRY_POINT_GROUP, parse_name
+from agents.search.names import SEARCHES
 from king_env.rules.catalogue import Variant
 
 
@@ -53,6 +54,8 @@ def agent_identity(name: str) -> str:
     parsed = parse_name(name)
     if parsed.name in POLICY_IDS:
         return f"kernels {_own_sources('kernels')}"
+    if parsed.name in SEARCHES:
+        return f"search {_own_sources('kernels', 'search', 'neural')}"
     if parsed.name == "exec":
         words = [Path(word) for word in shlex.split(parsed.argument)]
         return f"files {hash_files(path for path in words if path.is_file())}"
@@ -74,7 +77,8 @@ def agent_identity(name: str) -> str:
     return f"sources {_own_sources()}"
 
 
-def _own_sources(folder: str = "") -> str:
+def _own_sources(*folders: str) -> str:
+    """Returns a hash of our agents' sources: of some folders, or of all."""
     root = Path(agents.__file__).parent
-    files = sorted((root / folder).rglob("*.py"))
+    files = [file for folder in folders or ("",) for file in sorted((root / folder).rglob("*.py"))]
     return hash_files([*files, root / "hand_values.py"])

@@ -40,7 +40,7 @@ from king_env.view import legal_ids
 from train.kernels import next_deals
 
 CHUNK: Final = 4096
-"""Games played in step."""
+"""Games played in step; fewer where an agent's ``chunk`` says so, as slow ones show progress."""
 
 CONTROL_OTHERS: Final = 0
 """In ``games.control``: a seat whose agent is not compiled."""
@@ -126,6 +126,7 @@ class TableRunner:
         forgiving: errors and illegal actions of an agent are faults, which lose it the deal.
 
     Attributes:
+        chunk: games played in step, fewer where an agent asks for it.
         asked: `[A]` int64, decisions that agents were asked for in Python.
         thinking_s: `[A]` float64, seconds they took.
         fault_kinds: for each agent the deals lost by kind of fault.
@@ -158,6 +159,7 @@ class TableRunner:
         self.last_fault = [""] * len(self.agents)
         self._control = np.array([0 if self._with_history else i for i in ids], dtype=np.uint8)
         self._batched = batched
+        self.chunk = min([CHUNK, *(int(getattr(agent, "chunk", CHUNK)) for agent in self.agents)])
         self._compiled: CompiledOpponents | None = None
         if self._control.any():
             self._compiled = CompiledOpponents(agent_seed, skip_forced=True)
@@ -191,8 +193,8 @@ class TableRunner:
             raise ValueError("start: 'play' goes with deals only; a match starts at its decisions")
         num_deals = self.num_deals if whole_match else 1
         results = Results.empty(len(numbers), num_deals, len(self.agents))
-        for first in range(0, len(numbers), CHUNK):
-            part = slice(first, min(first + CHUNK, len(numbers)))
+        for first in range(0, len(numbers), self.chunk):
+            part = slice(first, min(first + self.chunk, len(numbers)))
             games = allocate(part.stop - first)
             rows = np.arange(len(games), dtype=np.int64)
             skip = np.full(len(games), start == "play", dtype=np.uint8)

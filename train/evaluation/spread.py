@@ -1,7 +1,7 @@
 """Duplicate deals spread over processes: the same results with any number of them.
 
-What is played in step depends on ``CHUNK`` alone, and every game on its number alone, so pieces can
-be played anywhere and put together in order.
+What is played in step depends on the agents alone, and every game on its number alone, so pieces
+can be played anywhere and put together in order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from agents.registry import make_agent
 from king_env.rules.catalogue import Variant
-from train.evaluation.match import CHUNK, Results, TableRunner
+from train.evaluation.match import Results, TableRunner
 
 _ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """Environment variables that keep matrix products of a process on one core."""
@@ -100,9 +100,10 @@ def play_spread(
     Raises:
         ValueError: if a process ends, or an agent chooses an action that is not legal.
     """
-    size = CHUNK // len(work.seating)
+    player = _Player(work)
+    player.play(0, 1)  # kernels are compiled once, before there are processes
+    size = max(1, player.runner.chunk // len(work.seating))
     pieces = [(first, min(size, num_units - first)) for first in range(0, num_units, size)]
-    _Player(work).play(0, 1)  # kernels are compiled once, before there are processes
     made: dict[int, Results] = {}
     context = multiprocessing.get_context("spawn")
     with _one_thread():

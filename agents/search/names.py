@@ -1,0 +1,136 @@
+"""Settings of the search agents, read from their names.
+
+They stand apart from the kernels, so that a wrong name is told at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from agents.ids import POLICY_IDS
+
+MAX_WORLDS: Final = 10_000
+MAX_ENDGAME: Final = 7
+MAX_ITERATIONS: Final = 1_000_000
+
+
+class SettingError(ValueError):
+    """A number or a value that a search does not take; the message says what it takes."""
+
+
+@dataclass(frozen=True)
+class PimcSettings:
+    """Settings of flat Monte-Carlo.
+
+    Attributes:
+        name: the agent's name.
+        worlds: worlds of a decision.
+        policy: name of the policy that plays worlds out.
+        caution: standard errors by which an action must lead the policy's own choice.
+        endgame: cards in hand from which on worlds are solved with open cards; 0: never.
+        solver: ``paranoid`` or ``maxn``.
+    """
+
+    name: str
+    worlds: int = 20
+    policy: str = "rule"
+    caution: float = 1.0
+    endgame: int = 0
+    solver: str = "paranoid"
+
+    @property
+    def policy_id(self) -> int:
+        """Id of the policy that plays worlds out."""
+        return POLICY_IDS[self.policy]
+
+
+@dataclass(frozen=True)
+class IsmctsSettings:
+    """Settings of information-set tree search.
+
+    Attributes:
+        name: the agent's name.
+        iterations: worlds of a decision.
+        exploration: weight of the confidence term.
+        caution: standard errors by which an action must lead the policy's own choice.
+        policy: name of the policy that plays worlds out.
+    """
+
+    name: str
+    iterations: int = 1000
+    exploration: float = 2.0
+    caution: float = 1.0
+    policy: str = "rule"
+
+    @property
+    def policy_id(self) -> int:
+        """Id of the policy that plays worlds out."""
+        return POLICY_IDS[self.policy]
+
+
+SearchSettings: TypeAlias = PimcSettings | IsmctsSettings
+
+SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
+    "pimc": ("endgame", "solver", "caution", "policy"),
+    "ismcts": ("exploration", "caution", "policy"),
+}
+"""Keys of each search."""
+
+
+def search_settings(
+    text: str, name: str, number: str, options: Mapping[str, str]
+) -> SearchSettings:
+    """Returns the settings that the name of a search agent states.
+
+    Args:
+        text: the whole name.
+        name: what kind of search, a key of ``SEARCHES``.
+        number: what stands after the colon, or "".
+        options: the ``key=value`` pairs; their keys are known to be allowed.
+
+    Raises:
+        SettingError: if a value is not allowed.
+    """
+    policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
+    caution = _number(options.get("caution", "1"), "caution", 0.0, 10.0)
+    if name == "ismcts":
+        return IsmctsSettings(
+            name=text.strip(),
+            iterations=_whole(number or "1000", "number of iterations", 1, MAX_ITERATIONS),
+            exploration=_number(options.get("exploration", "2"), "exploration", 0.0, 100.0),
+            caution=caution,
+            policy=policy,
+        )
+    return PimcSettings(
+        name=text.strip(),
+        worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
+        policy=policy,
+        caution=caution,
+        endgame=_whole(options.get("endgame", "0"), "endgame", 0, MAX_ENDGAME),
+        solver=_choice(options.get("solver", "paranoid"), "solver", ("paranoid", "maxn")),
+    )
+
+
+def _whole(text: str, what: str, low: int, high: int) -> int:
+    if not text.isdecimal() or not low <= int(text) <= high:
+        raise SettingError(f"{what}: found {text!r}; allowed: {low}..{high}")
+    return int(text)
+
+
+def _number(text: str, what: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise SettingError(f"{what}: found {text!r}; allowed: {low:g} to {high:g}")
+    return value
+
+
+def _choice(text: str, what: str, allowed: tuple[str, ...]) -> str:
+    if text not in allowed:
+        raise SettingError(f"{what}: found {text!r}; allowed: {', '.join(allowed)}")
+    return text

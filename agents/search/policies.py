@@ -1,0 +1,130 @@
+"""Search agents: one view in, an action out, and the same for many views in one call.
+
+A decision is a function of the view and its random key alone, whatever the batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.search.endgame import MAX_PLIES, NUM_ENTRY, NUM_MASKS, NUM_NUMBERS
+from agents.search.ismcts import MAX_DEPTH, NUM_NODE, ismcts_rows
+from agents.search.names import IsmctsSettings, PimcSettings, SearchSettings
+from agents.search.pimc import MORE, pimc_rows
+from king_env.engine.actions import NUM_ACTIONS, ActionId
+from king_env.engine.layout import Games, Tables, allocate
+from king_env.view import View
+
+TABLE_SIZE: Final = 1 << 15
+"""Positions that the solver's table holds."""
+
+NODE_BUDGET: Final = 50_000
+"""Positions that the solver looks at for one action in one world, some 5 ms."""
+
+
+class SearchAgent:
+    """An agent that searches; a kind of search fills in ``_decide``.
+
+    Attributes:
+        name: its name in the registry.
+        chunk: games that an evaluation plays in step, few enough to show progress.
+    """
+
+    name: str
+    chunk: Final = 64
+
+    def act(self, view: View, rng: np.random.Generator) -> ActionId:
+        """Returns a legal action for the seat of the view, which is to act."""
+        keys = rng.integers(0, 2**64, 1, dtype=np.uint64)
+        return int(self.act_batch(view.record, view.tables, keys)[0])
+
+    def act_batch(
+        self, views: Games, tables: Tables, keys: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.int64]:
+        """Returns a legal action for the seat to act of each of `[M]` views."""
+        out = np.zeros(len(views), dtype=np.int64)
+        self._decide(views, tables, keys, out)
+        return out
+
+    def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
+        raise NotImplementedError
+
+
+class PimcAgent(SearchAgent):
+    """Flat Monte-Carlo over sampled worlds, see ``agents.search.pimc``."""
+
+    def __init__(self, settings: PimcSettings) -> None:
+        self.name = settings.name
+        self.settings = settings
+        self._worlds = allocate(2)
+        self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
+        self._values = np.zeros((NUM_ACTIONS, MORE * settings.worlds), dtype=np.float64)
+        self._stack = allocate(MAX_PLIES + 1)
+        self._numbers = np.zeros((MAX_PLIES + 1, NUM_NUMBERS), dtype=np.int64)
+        self._masks = np.zeros((MAX_PLIES + 1, NUM_MASKS), dtype=np.uint64)
+        self._table_keys = np.zeros(TABLE_SIZE, dtype=np.uint64)
+        self._entries = np.zeros((TABLE_SIZE, NUM_ENTRY), dtype=np.int32)
+
+    def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
+        settings = self.settings
+        pimc_rows(
+            views,
+            tables,
+            settings.policy_id,
+            settings.caution,
+            settings.endgame,
+            int(settings.solver == "maxn"),
+            NODE_BUDGET,
+            settings.worlds,
+            keys,
+            self._worlds,
+            self._actions,
+            self._values,
+            self._stack,
+            self._numbers,
+            self._masks,
+            self._table_keys,
+            self._entries,
+            out,
+        )
+
+
+class IsmctsAgent(SearchAgent):
+    """Information-set Monte-Carlo tree search, see ``agents.search.ismcts``."""
+
+    def __init__(self, settings: IsmctsSettings) -> None:
+        self.name = settings.name
+        self.settings = settings
+        room = settings.iterations + 1
+        self._worlds = allocate(1)
+        self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
+        self._nodes = np.zeros((room, NUM_NODE), dtype=np.int64)
+        self._rewards = np.zeros((room, 2), dtype=np.float64)
+        self._path = np.zeros(MAX_DEPTH, dtype=np.int64)
+
+    def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
+        ismcts_rows(
+            views,
+            tables,
+            self.settings.policy_id,
+            self.settings.iterations,
+            self.settings.exploration,
+            self.settings.caution,
+            keys,
+            self._worlds,
+            self._actions,
+            self._nodes,
+            self._rewards,
+            self._path,
+            out,
+        )
+
+
+def make_search(settings: SearchSettings) -> SearchAgent:
+    """Returns the search agent of some settings."""
+    if isinstance(settings, IsmctsSettings):
+        return IsmctsAgent(settings)
+    return PimcAgent(settings)
