@@ -1,4 +1,6 @@
-"""Agents by name: ``NAME[:N][,key=value...]``, a checkpoint, a run folder, or ``module:Class``.
+"""Agents by name: ``NAME[:N][,key=value...]``, paths of networks, classes and programs.
+
+A checkpoint, a run folder, ``module:Class``, or ``exec:COMMAND[,limit=SECONDS]``.
 
 Other distributions add names through the entry-point group ``king_env.agents``: an entry point
 called ``NAME`` loads a class or function that makes the agent. It is called with ``seed`` if it
@@ -24,7 +26,7 @@ if TYPE_CHECKING:  # what makes an agent is imported when one is made: a wrong n
 
 ENTRY_POINT_GROUP: Final = "king_env.agents"
 
-FORMS: Final = "checkpoint:PATH, a run folder, a checkpoint file, module:Class"
+FORMS: Final = "checkpoint:PATH, a run folder, a checkpoint file, module:Class, exec:COMMAND"
 
 _MODULE_CLASS: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -94,8 +96,10 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
     Args:
         name: ``random``, ``greedy``, ``rule``; ``pimc:W`` (W worlds), ``ismcts:N`` (N iterations),
             both with keys of their own; ``checkpoint:PATH``, a run folder or a checkpoint
-            file (with ``,sample=1`` it draws from its distribution); ``module:Class``; or a name of
-            another distribution.
+            file (with ``,sample=1`` it draws from its distribution); ``module:Class``;
+            ``exec:COMMAND``, a program that speaks the lines of ``agents.process`` (with
+            ``,limit=SECONDS`` for a decision, ``,start=SECONDS``, ``,observation=1``; no commas in
+            the command); or a name of another distribution.
         seed: for agents that draw by themselves.
 
     Raises:
@@ -114,6 +118,8 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
         if not parsed.argument:
             raise AgentError(f"agent {name!r}: expected checkpoint:PATH, found no path")
         return _load_checkpoint(parsed, parsed.argument)
+    if parsed.name == "exec":
+        return _start_process(parsed)
     foreign = _foreign_entry_points()
     if parsed.name in foreign:
         return _make_foreign(parsed, foreign[parsed.name], seed)
@@ -173,6 +179,36 @@ def _load_checkpoint(parsed: AgentName, path: str) -> Policy:
             f"agent {parsed.text!r}: networks cannot be loaded here: {error}"
         ) from error
     return cast("Policy", module.load_policy(path, sample=sample == "1"))
+
+
+def _start_process(parsed: AgentName) -> Policy:
+    """Returns an agent in a process of its own, which starts when it is first asked."""
+    _check_keys(parsed, ("limit", "start", "observation"))
+    seconds: dict[str, float] = {}
+    for key in ("limit", "start"):
+        if key in parsed.options:
+            try:
+                seconds[f"{key}_s"] = float(parsed.options[key])
+            except ValueError:
+                seconds[f"{key}_s"] = 0.0
+            if not 0 < seconds[f"{key}_s"] <= 3600:
+                raise AgentError(
+                    f"agent {parsed.text!r}: {key}: found {parsed.options[key]!r}; "
+                    "allowed: seconds, more than 0 and up to 3600"
+                )
+    observation = parsed.options.get("observation", "0")
+    if observation not in ("0", "1"):
+        raise AgentError(
+            f"agent {parsed.text!r}: observation: found {observation!r}; allowed: 0, 1"
+        )
+    from agents.process import ProcessAgent
+
+    try:
+        return ProcessAgent(
+            parsed.argument, name=parsed.text, observation=observation == "1", **seconds
+        )
+    except ValueError as error:
+        raise AgentError(f"agent {parsed.text!r}: {error}") from None
 
 
 def _make_foreign(parsed: AgentName, entry: EntryPoint, seed: int) -> Policy:

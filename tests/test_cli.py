@@ -541,6 +541,11 @@ print("heavy:", [name for name in ("numba", "torch") if name in sys.modules], "c
         ("replay missing.jsonl", 2),
         ("dataset missing.jsonl --out d.npz", 2),
         ("train nosuch", 2),
+        ("leaderboard --agents rule", 2),
+        ("leaderboard --budget soon", 2),
+        ("leaderboard --agents nosuch rule", 2),
+        ("exploit rule --decisions 0", 2),
+        ("exploit nosuch", 2),
     ],
 )
 def test_what_needs_no_kernels_loads_neither_numba_nor_torch(command: str, code: int) -> None:

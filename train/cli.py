@@ -1,4 +1,4 @@
-"""``king``: play, record, replay, dataset, train, evaluate, bench.
+"""``king``: plays, records, trains, evaluates and measures; see ``COMMANDS``.
 
 The only file that knows everything. Each command imports what it needs when it runs: listing
 variants, reading rules and refusing bad input load neither numba nor torch.
@@ -10,6 +10,7 @@ import dataclasses
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from king_env.rules.catalogue import Variant, load_variant, variant_names
 if TYPE_CHECKING:
     from king_env.policy import Policy
     from train.config import TrainConfig
+    from train.evaluation.leaderboard import Board, Cell
 
 USAGE = 2
 INTERRUPTED = 130
@@ -373,6 +375,9 @@ class Evaluate(WithVariant):
     seed: Number = None
     """A seed of your own instead of a seed list."""
 
+    workers: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Processes to play in; the results do not depend on it."""
+
     json: bool = False
     """Print a JSON object."""
 
@@ -393,7 +398,12 @@ class Evaluate(WithVariant):
             from train.evaluation.seeds import benchmark_seed
 
             benchmark_seed(self.seed_list)
+        check_count("workers", self.workers)
+        candidate: str | Policy
+        against: str | Policy
         candidate, against = make_agents([self.candidate, self.against], 0)
+        if self.workers > 1:  # a process makes its own
+            candidate, against = self.candidate, self.against
         from train.evaluation.duplicate import evaluate
         from train.evaluation.report import to_json, to_text
 
@@ -408,12 +418,189 @@ class Evaluate(WithVariant):
                 seed_list=self.seed_list,
                 seed=self.seed,
                 names=(self.candidate, self.against),
+                workers=self.workers,
                 progress=tell,
             )
         if self.json:
             print(json.dumps(to_json(result)))
         else:
             print_rich(to_text(result))
+
+
+@dataclass(kw_only=True)
+class Leaderboard(WithVariant):
+    """Play every agent against every other for a given time, with 95 % intervals.
+
+    One against three and three against one on duplicate deals (pairs in partnerships); agents
+    faster than 0.1 ms a move play whole matches too. The folder receives the tables as
+    leaderboard.md, .json and .png, and state.json, from which the same command goes on: what was
+    played before counts, a longer budget adds to it, further agents join.
+    """
+
+    agents: Annotated[tuple[str, ...], tyro.conf.arg(metavar="AGENT AGENT ...")] = (
+        "random",
+        "greedy",
+        "rule",
+    )
+    """Two agents or more: names, run folders, checkpoint files, module:Class or exec:COMMAND."""
+
+    budget: Annotated[str, tyro.conf.arg(metavar="TIME")] = "10m"
+    """Playing time in all, earlier sittings included: 90s, 30m, 2h."""
+
+    seed_list: Text = None
+    """Deals of the benchmark: development, validation (default) or test."""
+
+    out: Folder = None
+    """The folder; `runs/leaderboard-VARIANT-SEEDLIST` if left out."""
+
+    json: bool = False
+    """Print a JSON object instead of tables."""
+
+    quiet: bool = False
+    """Print no progress."""
+
+    def run(self) -> int:
+        """Plays, writes and prints; Ctrl-C ends the play only."""
+        variant = self.load()
+        from train.evaluation.budget import parse_budget
+        from train.evaluation.seeds import DEFAULT_SEED_LIST, benchmark_seed
+
+        seed_list = self.seed_list or DEFAULT_SEED_LIST
+        seed = benchmark_seed(seed_list)
+        budget_s = parse_budget(self.budget)
+        twice = sorted({name for name in self.agents if self.agents.count(name) > 1})
+        if twice:
+            raise InputError(f"agents: {', '.join(twice)}: given twice")
+        if len(self.agents) < 2:
+            raise InputError(f"agents: found {len(self.agents)}; allowed: two and more")
+        players = dict(zip(self.agents, make_agents(self.agents, 0), strict=True))
+        from train.evaluation.identity import agent_identity
+        from train.evaluation.leaderboard import AgentTable, Board, Scheduler, Setting
+        from train.evaluation.standings import standings, to_json, to_text, write
+
+        folder = self.out or Path("runs") / f"leaderboard-{variant.name}-{seed_list}"
+        folder.mkdir(parents=True, exist_ok=True)
+        setting = Setting(variant, seed_list)
+        with only_one(folder):
+            board = Board.load(folder, setting, {name: agent_identity(name) for name in players})
+            table = AgentTable(variant, players, seed)
+            with BoardProgress(not self.quiet) as progress:
+                scheduler = Scheduler(board, table, budget_s, folder, progress)
+                finished = scheduler.run()
+            result = standings(board, table.quantities)
+            write(result, folder)
+        if self.json:
+            print(json.dumps(to_json(result)))
+        else:
+            print_rich(to_text(result))
+            print(f"written to {folder}")
+        return 0 if finished else INTERRUPTED
+
+
+@dataclass(kw_only=True)
+class Exploit(WithVariant):
+    """Train an approximate best response to an agent and measure what it gains.
+
+    One seat (in a partnership: a team) learns by PPO against copies of the agent that do not
+    change; its gain on fresh duplicate deals is a lower bound of what a best response gains. The
+    agent is random, greedy, rule, a network, or another that decides in many games at once.
+    """
+
+    agent: tyro.conf.Positional[AgentText]
+    """The agent to exploit: a name, a run folder, a checkpoint file, or module:Class."""
+
+    decisions: Number = None
+    """Budget: decisions to learn from after the start; 2,000,000 if neither this nor --minutes."""
+
+    minutes: Annotated[float | None, tyro.conf.arg(metavar="M")] = None
+    """Budget in time instead, the start included."""
+
+    init: Folder = None
+    """A checkpoint or run folder to start from instead of a clone of the rule-based agent."""
+
+    seed: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Seed of the training."""
+
+    deals: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
+    """Deals on which the gain is measured."""
+
+    seed_list: Text = None
+    """Where they come from: development, validation (default) or test."""
+
+    config: Annotated[str, tyro.conf.arg(metavar="CONFIG")] = "international"
+    """A config whose network, clone and learner are used; see `king train`."""
+
+    workers: Number = None
+    """Processes that learn together, instead of the config's number."""
+
+    out: Folder = None
+    """The run folder; a new `runs/exploit-N` if left out."""
+
+    json: bool = False
+    """Print a JSON object."""
+
+    quiet: bool = False
+    """Print no progress."""
+
+    def run(self) -> None:
+        """Trains, measures and prints."""
+        self.load()
+        check_count("decisions", self.decisions)
+        check_count("deals", self.deals)
+        check_count("workers", self.workers)
+        if self.decisions is not None and self.minutes is not None:
+            raise InputError("give one of --decisions N and --minutes M")
+        if self.minutes is not None and not 0 < self.minutes < 1e6:
+            raise InputError(f"minutes: found {self.minutes}; allowed: more than 0")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"seed: found {self.seed}; allowed: 0 to 2**63 - 1")
+        if self.init is not None and not self.init.exists():
+            raise InputError(f"{self.init}: no such checkpoint or run folder")
+        from train.evaluation.seeds import DEFAULT_SEED_LIST, benchmark_seed
+
+        seed_list = self.seed_list or DEFAULT_SEED_LIST
+        benchmark_seed(seed_list)
+        from train.config import load_config
+
+        base = dataclasses.replace(load_config(self.config), seed=self.seed)
+        make_agents([self.agent], 0)  # a wrong name is told at once
+        if self.workers is not None:
+            base = dataclasses.replace(base, workers=self.workers)
+        from train import exploit
+
+        config = exploit.response_config(
+            base,
+            self.agent,
+            self.variant,
+            read_options(self.option),
+            self.decisions or exploit.DECISIONS,
+        )
+        run, seconds = exploit.train_response(
+            config,
+            self.out or free_folder(Path("runs"), "exploit"),
+            minutes=self.minutes,
+            init=self.init,
+            progress=not self.quiet,
+        )
+        with progress_bar("measuring the gain", None) as tell:
+            outcome = exploit.measure_response(
+                config,
+                run,
+                seconds,
+                init=self.init,
+                deals=self.deals,
+                seed_list=seed_list,
+                tell=tell,
+            )
+        if self.json:
+            print(json.dumps(exploit.as_data(outcome)))
+            return
+        from train.evaluation.report import to_text
+
+        print_rich(to_text(outcome.gain))
+        for line in exploit.exploit_lines(outcome):
+            print(line)
+        print(f"run folder: {outcome.run}")
 
 
 @dataclass
@@ -451,6 +638,8 @@ COMMANDS: dict[str, Any] = {
     "dataset": Dataset,
     "train": Train,
     "evaluate": Evaluate,
+    "leaderboard": Leaderboard,
+    "exploit": Exploit,
     "bench": Bench,
 }
 
@@ -526,6 +715,69 @@ def print_rich(content: Any) -> None:
 
 
 @contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Keeps a second process out of a folder while the block runs, where the system can.
+
+    Raises:
+        InputError: if another process is at work there.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder}: another process is at work there") from None
+        yield
+
+
+class BoardProgress:
+    """Shows on stderr how a leaderboard goes on: a live line, or one now and then."""
+
+    def __init__(self, enabled: bool) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        self.console = Console(stderr=True, quiet=not enabled, highlight=False)
+        self.live = enabled and self.console.is_terminal
+        self.bar = Progress(
+            BarColumn(bar_width=20),
+            TaskProgressColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=self.console,
+            transient=True,
+            disable=not self.live,
+        )
+        self.task = self.bar.add_task("measuring speed", total=None)
+        self.last_line = time.monotonic()
+
+    def __enter__(self) -> BoardProgress:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def __call__(self, board: Board, cell: Cell, left_s: float) -> None:
+        """Shows the cell that comes next."""
+        cells = board.cells()
+        played = sum(board.units(entry) > 0 for entry in cells)
+        minutes, seconds = divmod(max(0, round(left_s)), 60)
+        text = (
+            f"{played} of {len(cells)} cells, {board.num_deals:,} deals, {minutes}:{seconds:02d} "
+            f"left; {cell.candidate} against {cell.against}, {cell.kind}"
+        )
+        total = board.spent_s + left_s
+        self.bar.update(self.task, description=text, total=total, completed=board.spent_s)
+        if not self.live and time.monotonic() - self.last_line >= 15:
+            self.last_line = time.monotonic()
+            self.console.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
 def progress_bar(what: str, total: int | None) -> Iterator[Any]:
     """Yields a function (done, all) that moves a bar on stderr, where that is a terminal."""
     from rich.console import Console
@@ -582,7 +834,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args=argv,
             config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
         )
-        command.run()
+        code = command.run()
         sys.stdout.flush()
     except SystemExit as stop:  # the parser has said why
         return stop.code if isinstance(stop.code, int) else USAGE
@@ -593,7 +845,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ModuleNotFoundError as error:
-        if error.name not in ("torch", "matplotlib", "safetensors"):
+        if error.name not in ("torch", "matplotlib", "openskill", "safetensors"):
             raise
         print(f"king: this needs {error.name}: install king-env[train]", file=sys.stderr)
         return USAGE
@@ -602,7 +854,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(one_line(error), file=sys.stderr)
         return USAGE
-    return 0
+    return code or 0
 
 
 if __name__ == "__main__":

@@ -89,6 +89,10 @@ class TableConfig:
     rule_until: float = item(
         "part of the budget after which all tables are self-play", 0.5, **_SHARE
     )
+    against: str = item("another agent in the place of the rule-based players", "rule")
+    whole_team: bool = item(
+        "in partnerships the learner takes both seats of a team at those tables", False
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

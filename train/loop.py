@@ -41,6 +41,7 @@ from train.rollout import (
     columns_in_use,
     derived_seed,
     draw_deals,
+    make_opponent,
     play,
 )
 from train.workers import Channel, workers
@@ -115,6 +116,7 @@ def run_training(
         run = out
         if seed is not None:
             config = dataclasses.replace(config, seed=seed)
+        make_opponent(config.tables.against)  # refused before anything is made
         _prepare_folder(run)
     check_config(config, "config")
     if config.workers > WORKERS:
@@ -209,6 +211,7 @@ class _Learner:
             load_variant(name, config.options) for name in config.variants
         ]
         self.strata = Strata(self.variants)
+        self.opponent = make_opponent(config.tables.against, config.tables.whole_team)
         self.network = ActorCritic(
             columns, config.network.width, derived_seed(config.seed, 4) % 2**63
         )
@@ -270,6 +273,7 @@ class _Learner:
             self.channel.rank,
             min(GAMES_PER_WORKER // 2, math.ceil(num_self / size)),
             min(GAMES_PER_WORKER // 2, math.ceil(num_rule / size)),
+            self.opponent,
         )
         return play(
             self.variants,
@@ -281,6 +285,7 @@ class _Learner:
             None if cloning else self._act,
             self.config.clone.random_moves if cloning else 0.0,
             self.config.clone.temperature,
+            self.opponent.agent,
         )
 
     def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
@@ -332,7 +337,8 @@ class _Learner:
         entropy_coef = config.entropy + (config.entropy_end - config.entropy) * fraction
         self._set_rate(rate)
         tables = self.config.tables
-        rule_share = tables.rule_share if fraction < tables.rule_until else 0.0
+        mixed = fraction < tables.rule_until or tables.rule_until == 1
+        rule_share = tables.rule_share if mixed else 0.0
         deals = config.decisions_per_iteration / DECISIONS_PER_DEAL
         batch = self._play(
             round(deals * (1 - rule_share)), round(4 * deals * rule_share), cloning=False
@@ -379,7 +385,7 @@ class _Learner:
         return {"explained_variance": float(1 - (ee / n - (e / n) ** 2) / variance)}
 
     def _margins(self, batch: Decisions) -> dict[str, float]:
-        """Returns the margins among three rule-based players, in total and by stratum."""
+        """Returns the margins at mixed tables, in total and by stratum."""
         results = self.channel.total(batch.results.reshape(-1)).reshape(-1, 3)
         points, squares, count = results.sum(0)
         if count < 2:

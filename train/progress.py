@@ -78,7 +78,7 @@ class Reporter:
             for name in ("policy_loss", "value_loss", "entropy", "kl"):
                 parts.append(f"{name.removesuffix('_loss')} {entry.get(name, 0.0):.3f}")
             if "margin" in entry:
-                parts.append(f"among rule {entry['margin']:+.1f} (sampled)")
+                parts.append(f"mixed tables {entry['margin']:+.1f} (sampled)")
         if self.best:
             parts.append(self.best)
         if not unknown and entry["decisions_per_s"] > 0 and done < total:

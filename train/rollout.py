@@ -23,15 +23,26 @@ from agents.base import CompiledOpponents
 from agents.kernels import RULE, act_rows
 from agents.neural import features
 from agents.neural.opinions import rule_targets
+from agents.registry import make_agent
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.batch import collect_rewards
 from king_env.engine.jit import inline, kernel
-from king_env.engine.layout import NO_TRUMP, ONE, PHASE_PLAY, SUIT_MASKS, ZERO, Games, i64, u64
+from king_env.engine.layout import (
+    NO_TRUMP,
+    ONE,
+    PHASE_PLAY,
+    SUIT_MASKS,
+    ZERO,
+    Games,
+    allocate,
+    i64,
+    u64,
+)
 from king_env.engine.rng import draw
 from king_env.engine.step import nth_legal, num_legal
 from king_env.envs.batch import BatchEnv
-from king_env.policy import decision_keys
+from king_env.policy import BatchPolicy, ask, decision_keys
 from king_env.rules.catalogue import Variant
 from king_env.rules.spec import MAX_CONTRACTS
 from train.config import DrawConfig
@@ -63,11 +74,47 @@ class Deals:
         numbers: `[N]` int64, deals of the suite.
         skip: `[N]` uint8, 1: the deal starts at its first card.
         control: `[N, 4]` uint8, who plays a seat: 0 the learner, else a compiled policy.
+        frozen: `[N, 4]` bool, the seat is played by an agent that is not compiled and does not
+            learn; its control is 0.
     """
 
     numbers: npt.NDArray[np.int64]
     skip: npt.NDArray[np.uint8]
     control: npt.NDArray[np.uint8]
+    frozen: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """Who sits in the other seats of mixed tables.
+
+    Attributes:
+        policy_id: a compiled policy's id; 0 for another agent.
+        agent: that agent, or None.
+        whole_team: in partnerships the learner has both seats of a team.
+    """
+
+    policy_id: int = RULE
+    agent: BatchPolicy | None = None
+    whole_team: bool = False
+
+
+def make_opponent(name: str, whole_team: bool = False) -> Opponent:
+    """Returns the opponent of a name: a compiled policy, or an agent that decides in batches.
+
+    Raises:
+        ValueError: if there is no such agent, or it decides in one game at a time.
+    """
+    agent = make_agent(name)
+    policy_id = int(getattr(agent, "policy_id", 0))
+    if policy_id:
+        return Opponent(policy_id, None, whole_team)
+    if not isinstance(agent, BatchPolicy):
+        raise ValueError(
+            f"agent {name!r}: decides in one game at a time, too slow to learn against; allowed: "
+            "random, greedy, rule, networks, agents with act_batch"
+        )
+    return Opponent(0, agent, whole_team)
 
 
 @dataclass(frozen=True)
@@ -210,6 +257,7 @@ def draw_deals(
     worker: int,
     num_self: int,
     num_rule: int,
+    opponent: Opponent = Opponent(),
 ) -> Deals:
     """Draws the deals of an iteration.
 
@@ -220,7 +268,8 @@ def draw_deals(
         iteration: number of the iteration.
         worker: number of the worker.
         num_self: games with four learners.
-        num_rule: games with one learner among three rule-based players.
+        num_rule: games with one learner among three rule-based players, or copies of another.
+        opponent: who that is.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, worker]))
     num_games = num_self + num_rule
@@ -242,10 +291,16 @@ def draw_deals(
             )
         numbers[games] = numbers[games] * num_deals + position
         skip[games] = decisions[position] & (rng.random(len(games)) < draw_config.skip_share)
-    control = np.zeros((num_games, 4), dtype=np.uint8)
-    control[num_self:] = RULE
-    control[np.arange(num_self, num_games), rng.integers(0, 4, num_rule)] = 0
-    return Deals(numbers, skip, control)
+    others = np.zeros((num_games, 4), dtype=np.bool_)
+    others[num_self:] = True
+    mixed = np.arange(num_self, num_games)
+    seats = rng.integers(0, 4, num_rule)
+    others[mixed, seats] = False
+    if opponent.whole_team:
+        in_team = np.array([variant.spec.partnership for variant in variants])
+        others[mixed, (seats + 2) % 4] &= ~in_team[mixed % len(variants)]
+    control = others.astype(np.uint8) * np.uint8(opponent.policy_id)
+    return Deals(numbers, skip, control, others & (opponent.policy_id == 0))
 
 
 def play(
@@ -258,6 +313,7 @@ def play(
     actor: Actor | None,
     random_moves: float = 0.0,
     temperature: float = 0.0,
+    frozen: BatchPolicy | None = None,
 ) -> Decisions:
     """Plays deals to the end and returns the learner's decisions.
 
@@ -271,6 +327,7 @@ def play(
         actor: the policy; None plays the rule-based agent and ``action`` is its choice.
         random_moves: share of moves that are played at random instead; ``action`` stays.
         temperature: of the distribution to imitate, see ``rule_targets``.
+        frozen: plays the seats that ``deals`` calls frozen; their decisions are not kept.
     """
     num_games = len(deals.numbers)
     env = BatchEnv(
@@ -297,9 +354,24 @@ def play(
     kept: dict[str, list[npt.NDArray[Any]]] = {}
     count = 0
     agent_seed: Any = np.uint64(derived_seed(seed, 3))
+    views = allocate(num_games if frozen is not None else 0)
     while len(step.rows):
-        rows, seat, size = step.rows.copy(), step.seat, len(step.rows)
-        words, numbers, mask = step.bits.copy(), step.numbers.copy(), step.mask.copy()
+        if frozen is not None:
+            others = deals.frozen[step.rows, step.seat]
+            everything, apart = step.rows.copy(), np.flatnonzero(others)
+            all_played = np.zeros(len(everything), dtype=np.int64)
+            if apart.size:
+                asked = (games, env.tables, everything[apart], agent_seed, views, ())
+                all_played[apart] = ask(frozen, variants, *asked)
+            if others.all():
+                step = env.step(all_played)
+                _pay(step.reward, everything, latest, scale, reward, before)
+                continue
+            own = np.flatnonzero(~others)
+        else:
+            own = np.arange(len(step.rows))
+        rows, seat, size = step.rows[own], step.seat[own], len(own)
+        words, numbers, mask = step.bits[own], step.numbers[own], step.mask[own]
         orders = np.empty(size, dtype=np.uint8)
         features.relabel(games, env.tables, rows, int(canonical), words, numbers, mask, orders)
         kind, stratum = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
@@ -344,17 +416,16 @@ def play(
             kept.setdefault(name, []).append(column)
         count += size
 
+        if frozen is not None:
+            all_played[own] = played
+            rows, played = everything, all_played
         step = env.step(played)
-        paid = step.reward[rows]
-        if paid.any():
-            share = (paid - paid.mean(1, keepdims=True)).astype(np.float32) / scale[rows]
-            owner = latest[rows]
-            reward[owner[owner >= 0]] += share[owner >= 0]
-            before[rows] += np.where(owner < 0, share, 0)
+        _pay(step.reward, rows, latest, scale, reward, before)
     points = games.paid - games.paid.mean(1, keepdims=True)
     final = np.empty(num_games, dtype=np.uint8)
     strata_at_end(games, strata.table, final)
-    learner = (deals.control == 0) & (deals.control != 0).any(1, keepdims=True)
+    others = (deals.control != 0) | deals.frozen
+    learner = ~others & others.any(1, keepdims=True)
     results = np.zeros((len(strata.names), 3))
     for place, values in enumerate((points, points**2, np.ones_like(points))):
         np.add.at(results[:, place], final, (values * learner).sum(1))
@@ -366,6 +437,32 @@ def play(
         before=before,
         score=points.astype(np.float32) / scale,
     )
+
+
+def _pay(
+    rewards: npt.NDArray[np.int32],
+    rows: npt.NDArray[np.int64],
+    latest: npt.NDArray[np.int32],
+    scale: npt.NDArray[np.float32],
+    reward: npt.NDArray[np.float32],
+    before: npt.NDArray[np.float32],
+) -> None:
+    """Pays what a step scored to each seat's latest decision.
+
+    Args:
+        rewards: `[N, 4]` points of the step.
+        rows: `[M]` games that were stepped.
+        latest: `[N, 4]` index of each seat's latest decision, or -1.
+        scale: `[N, 1]` point scales.
+        reward: `[D]`, added to.
+        before: `[N, 4]`, added to where a seat has not decided yet.
+    """
+    paid = rewards[rows]
+    if paid.any():
+        share = (paid - paid.mean(1, keepdims=True)).astype(np.float32) / scale[rows]
+        owner = latest[rows]
+        reward[owner[owner >= 0]] += share[owner >= 0]
+        before[rows] += np.where(owner < 0, share, 0)
 
 
 def columns_in_use(

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from agents.registry import make_agent
 from king_env.policy import Policy
-from king_env.rules.catalogue import load_variant
+from king_env.rules.catalogue import load_variant, variant_names
 from king_env.view import View
 from tests.evaluation.helpers import BatchedDrawer, Drawer, LastCard, play_one
 from train.evaluation.duplicate import (
@@ -24,7 +24,7 @@ from train.evaluation.duplicate import (
 )
 from train.evaluation.intervals import estimate
 from train.evaluation.report import to_json, to_text
-from train.evaluation.seeds import SEED_LISTS, benchmark_seed
+from train.evaluation.seeds import SEED_LISTS, VARIANTS, benchmark_seed
 
 DEAL_KEYS = [
     "benchmark", "candidate", "against", "variant", "start", "deals", "margin", "low", "high",
@@ -265,8 +265,38 @@ def test_bad_arguments(arguments: dict[str, Any]) -> None:
         evaluate("random", "random", **arguments)
 
 
+def test_every_shipped_variant_is_in_the_benchmark() -> None:
+    assert list(VARIANTS) == variant_names()
+    for name in VARIANTS:
+        result = evaluate("greedy", "random", name, deals=2)
+        assert result.benchmark == "king-1" and result.pairs == ("pairs" in name)
+
+
 def test_large_seeds_are_allowed() -> None:
     assert evaluate("random", "random", deals=2, seed=2**64 - 1).margin.mean == 0
+
+
+@pytest.mark.parametrize("matches", [False, True])
+def test_the_number_of_processes_changes_nothing(
+    matches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amount: dict[str, Any] = (
+        {"matches": 5} if matches else {"deals": 2100}
+    )  # three pieces, the last a part
+    told: list[tuple[int, int]] = []
+    one = evaluate("rule", "random", seed=3, **amount)
+    two = evaluate(
+        "rule", "random", seed=3, workers=2, progress=lambda *counts: told.append(counts), **amount
+    )
+    assert two == one
+    assert told[-1] == (4 * (5 if matches else 2100),) * 2
+
+
+def test_processes_need_agents_by_name() -> None:
+    with pytest.raises(ValueError, match="allowed: 1, or agents by name"):
+        evaluate(LastCard(), "random", deals=2, workers=2)
+    with pytest.raises(ValueError, match="workers: found 0"):
+        evaluate("rule", "random", deals=2, workers=0)
 
 
 def _text(result: Evaluation) -> str:

@@ -18,6 +18,7 @@ from train.evaluation.match import (
     Results,
     TableRunner,
     label,
+    lose_deals,
     stratum_of_position,
 )
 
@@ -175,6 +176,21 @@ def test_labels_and_strata() -> None:
     assert stratum_of_position(TURKISH, 3) == "choice"
 
 
+@pytest.mark.parametrize(
+    ("variant", "strata"),
+    [
+        ("russian_ordered", {"order"}),
+        ("rifki", {"choice"}),
+        ("russian_auction", {"no_tricks", "no_hearts", "no_boys", "no_girls", "no_king",
+                             "no_last2", "no_all", "order"}),
+    ],
+)  # fmt: skip
+def test_strata_of_other_variants(variant: str, strata: set[str]) -> None:
+    loaded = load_variant(variant)
+    found = {stratum_of_position(loaded, k) for k in range(len(loaded.spec.deals))}
+    assert found == strata
+
+
 def test_declarer_of_what_was_declared() -> None:
     results = _play([make_agent("random")], 1000)
     decided = results.position[:, 0] >= 6
@@ -182,3 +198,73 @@ def test_declarer_of_what_was_declared() -> None:
     assert (results.declarer[~decided] == 4).all()
     unplayed = results.unplayed[:, 0]
     assert unplayed.any() and decided[unplayed].all()
+
+
+# ---------------------------------------------------------------- faults
+
+
+def test_an_agent_at_fault_gets_the_lowest_scores() -> None:
+    scores = np.array([[-20, -100, -40, -100], [-20, -100, -40, -100], [7, 3, 3, 5], [1, 2, 3, 4]])
+    seats = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]])
+    faulty = np.array([[False, True], [True, False], [False, True], [True, False]])
+    assert lose_deals(scores, seats, faulty).tolist() == [
+        [-100, -100, -20, -40],  # the others keep their order: -100 -100 -40 of before
+        [-20, -100, -40, -100],  # three seats lose to one, which was best already
+        [3, 5, 3, 7],  # both seats of a team get the two lowest
+        [1, 2, 3, 4],  # everybody was at fault
+    ]
+
+
+class Faulty(LastCard):
+    """Fails when it holds ten cards, in one of three ways."""
+
+    name = "faulty"
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.asked_after = 0
+        self.failed: set[tuple[int, int]] = set()
+
+    def act(self, view: Any, rng: np.random.Generator) -> ActionId:
+        deal = (int(view.record[0].match), int(view.record[0].position))
+        self.asked_after += deal in self.failed
+        if len(view.hand) == 10:
+            self.failed.add(deal)
+            if self.how == "raise":
+                raise KeyError("lost")
+            return {"illegal": 52, "no number": None}[self.how]  # type: ignore[return-value]
+        return super().act(view, rng)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "error"),
+    [
+        ("raise", "crash", KeyError),
+        ("illegal", "illegal", AgentActionError),
+        ("no number", "crash", TypeError),
+    ],
+)
+@pytest.mark.parametrize("whole_match", [False, True])
+def test_faults_are_forgiven_or_not(
+    how: str, kind: str, error: type[Exception], whole_match: bool
+) -> None:
+    numbers, seats = np.arange(2), np.tile([1, 0, 0, 0], (2, 1))
+    agent = Faulty(how)
+    agents: list[Policy] = [make_agent("greedy"), agent]
+    with pytest.raises(error):
+        TableRunner(INTERNATIONAL, agents).play(numbers, seats, seed=5, whole_match=whole_match)
+    agent.failed.clear()
+    runner = TableRunner(INTERNATIONAL, agents, forgiving=True)
+    results = runner.play(numbers, seats, seed=5, whole_match=whole_match)
+    lost = results.faults[..., 1]
+    assert lost.any() and not results.faults[..., 0].any()
+    assert runner.fault_kinds[1] == {kind: lost.sum()} and not runner.fault_kinds[0]
+    assert agent.asked_after == 0  # once at fault it is not asked again in the deal
+    assert (results.scores[lost][:, 0] == results.scores[lost].min(axis=1)).all()
+
+
+def test_thinking_is_counted_by_agent() -> None:
+    runner = TableRunner(INTERNATIONAL, [make_agent("greedy"), LastCard()])
+    runner.play(np.arange(4), np.tile([1, 0, 0, 0], (4, 1)), seed=5)
+    assert 4 * runner.asked[1] > runner.asked[0] > runner.asked[1] > 20
+    assert (runner.thinking_s > 0).all()

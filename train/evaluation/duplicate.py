@@ -8,8 +8,8 @@ minus other team) / 2. Whole matches likewise, with the match as the unit. A tab
 margin 0.
 
 Deals are grouped by a stratum that is fixed before the deal: the scheduled contract, or that there
-is an ``auction`` or a ``choice``; where decisions are skipped, the contract drawn. What players
-declared is reported as shares only.
+is an ``auction``, an ``order`` or a ``choice``; where decisions are skipped, the contract drawn.
+What players declared is reported as shares only. An agent at fault loses the deal, see ``match``.
 
 Axes: D units (deals or matches), R seatings, K deals of a unit, S seats.
 """
@@ -35,6 +35,7 @@ from train.evaluation.match import (
     stratum_of_position,
 )
 from train.evaluation.seeds import BENCHMARK, DEFAULT_SEED_LIST, VARIANTS, benchmark_seed
+from train.evaluation.spread import Work, play_spread
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Evaluation:
         declared: shares of what was declared where players decide, by name.
         declared_by_candidate: the same where the candidate declared.
         matches: figures of whole matches, or None.
+        faults: deals lost by a fault, of the candidate and of the baseline, seatings counted apart.
         pairs: the candidate took both seats of a team; a margin is half the difference of the
             teams, and places are those of teams.
     """
@@ -104,6 +106,7 @@ class Evaluation:
     declared: dict[str, float] = field(default_factory=dict)
     declared_by_candidate: dict[str, float] = field(default_factory=dict)
     matches: MatchFigures | None = None
+    faults: tuple[int, int] = (0, 0)
     pairs: bool = False
 
 
@@ -167,6 +170,7 @@ def evaluate(
     seed: int | None = None,
     agent_seed: int | None = None,
     names: tuple[str, str] | None = None,
+    workers: int = 1,
     progress: Callable[[int, int], object] | None = None,
 ) -> Evaluation:
     """Evaluates a candidate against three copies of a baseline on duplicate deals.
@@ -186,11 +190,17 @@ def evaluate(
         agent_seed: seed of what agents draw; default: the seed of the deals, whose stream it is
             not.
         names: what to call candidate and baseline; default: their own names.
+        workers: processes to play in; with more than one, agents are given by name. The results
+            do not depend on it.
         progress: is told (games finished, games in all) now and then.
 
     Raises:
         ValueError: if a name, a number or a combination is not allowed.
     """
+    if workers < 1:
+        raise ValueError(f"workers: found {workers}; allowed: 1 and more")
+    if workers > 1 and not (isinstance(candidate, str) and isinstance(against, str)):
+        raise ValueError("workers: found an agent that is no name; allowed: 1, or agents by name")
     for name, number in (("deals", deals), ("matches", matches)):
         if number is not None and number < 1:
             raise ValueError(f"{name}: found {number}; allowed: 1 and more")
@@ -212,7 +222,24 @@ def evaluate(
     runner = TableRunner(loaded, players, agent_seed=seed if agent_seed is None else agent_seed)
     seating = seatings(loaded.spec.partnership)
     num_units = matches or deals or 1000
-    results = _play_units(runner, num_units, seating, seed, matches is not None, start, progress)
+    if workers > 1:
+        if matches is not None and start == "play":
+            raise ValueError("start: 'play' goes with deals only; a match starts at its decisions")
+        work = Work(
+            loaded,
+            (str(against), str(candidate)),
+            seed if agent_seed is None else agent_seed,
+            seating,
+            seed,
+            matches is not None,
+            start,
+        )
+        told = _counting(progress, num_units * len(seating))
+        results = play_spread(work, num_units, workers, told)
+    else:
+        results = _play_units(
+            runner, num_units, seating, seed, matches is not None, start, progress
+        )
     return _summarize(
         Evaluation(
             benchmark=BENCHMARK if official and loaded.shipped else None,
@@ -247,18 +274,24 @@ def _play_units(
     num_seatings = len(seating)
     numbers = np.repeat(np.arange(num_units, dtype=np.int64), num_seatings)
     seats = np.tile(seating, (num_units, 1))
+    told = _counting(progress, len(numbers))
+    assert CHUNK % num_seatings == 0
+    return runner.play(
+        numbers, seats, seed=seed, whole_match=whole_match, start=start, progress=told
+    )
+
+
+def _counting(progress: Callable[[int, int], object] | None, total: int) -> Callable[[int], object]:
+    """Returns a function that adds up finished games and passes (finished, in all) on."""
     done = 0
 
     def tell(games: int) -> None:
         nonlocal done
         done += games
         if progress is not None:
-            progress(done, len(numbers))
+            progress(done, total)
 
-    assert CHUNK % num_seatings == 0
-    return runner.play(
-        numbers, seats, seed=seed, whole_match=whole_match, start=start, progress=tell
-    )
+    return tell
 
 
 def _summarize(
@@ -320,6 +353,7 @@ def _summarize(
             "declared": declared,
             "declared_by_candidate": by_candidate,
             "matches": matches,
+            "faults": (int(results.faults[..., 1].sum()), int(results.faults[..., 0].sum())),
         }
     )
 

@@ -90,7 +90,17 @@ def estimate(values: Sequence[float] | npt.NDArray[np.float64]) -> Estimate:
     mean = float(data.mean())
     if count == 1:
         return Estimate(mean, -math.inf, math.inf, 1)
-    error = float(data.std(ddof=1)) / math.sqrt(count)
+    return interval(mean, float(data.std(ddof=1)) / math.sqrt(count), count)
+
+
+def interval(mean: float, error: float, count: int) -> Estimate:
+    """Returns a mean with its 95 % interval.
+
+    Args:
+        mean: the mean.
+        error: its standard error.
+        count: number of independent units that the error was estimated from, 2 and more.
+    """
     if count < NORMAL_FROM:
         quantile = t_quantile(0.5 + LEVEL / 2, count - 1)
     else:

@@ -22,7 +22,7 @@ def to_json(result: Evaluation) -> dict[str, Any]:
     """Returns the object of ``king evaluate --json``, in points a deal.
 
     Bounds are null where fewer than two units leave no interval; ``benchmark`` is null where the
-    seeds or the variant are not those of the benchmark.
+    seeds or the variant are not those of the benchmark. ``faults`` is there where there were any.
     """
     data: dict[str, Any] = {
         "benchmark": result.benchmark,
@@ -45,6 +45,8 @@ def to_json(result: Evaluation) -> dict[str, Any]:
         },
         "declared": result.declared,
     }
+    if any(result.faults):
+        data["faults"] = {"candidate": result.faults[0], "against": result.faults[1]}
     if result.matches is not None:
         data |= {
             "matches": result.matches.points.count,
@@ -129,6 +131,9 @@ def to_text(result: Evaluation) -> RenderableType:
     lines = ["* from 0, after Holm's correction over the rows"]
     if result.pairs:
         lines.append("margin of a pair: (own team minus other team) / 2; places go by team")
+    for name, count in zip((result.candidate, result.against), result.faults, strict=True):
+        if count:
+            lines.append(f"lost by a fault of {name}: {count:,} deals of a seating")
     if result.declared:
         lines.append(f"declared at the table: {_shares(result.declared)}")
     if result.declared_by_candidate:
