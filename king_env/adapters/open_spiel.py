@@ -438,4 +438,31 @@ class IsmctsBot(BotAgent):
         super().__init__(f"open_spiel:ismcts:{simulations}", make_bot)
 
 
+class SeatRewards:
+    """Counts to each player what was paid since its last decision.
+
+    OpenSpiel's ``rl_environment`` gives the rewards of the last action only, and its agents look at
+    them when they are to act: of a trick they would see what the last card of it paid to them only
+    where they act next. Pass every time step through ``read``.
+
+    Args:
+        scale: what rewards are divided by.
+    """
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+        self._owed = np.zeros(NUM_SEATS)
+
+    def read(self, time_step: Any) -> Any:
+        """Returns the time step with those rewards, for who acts now, or for all at the end."""
+        if time_step.first():
+            self._owed[:] = 0
+            return time_step
+        self._owed += time_step.rewards
+        rewards = (self._owed / self.scale).tolist()
+        if not time_step.last():
+            self._owed[time_step.current_player()] = 0
+        return time_step._replace(rewards=rewards)
+
+
 pyspiel.register_game(GAME_TYPE, KingGame)
