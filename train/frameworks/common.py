@@ -1,6 +1,6 @@
 """What the scripts share: arguments, the network, and its evaluation by our own protocol.
 
-Every script trains a multilayer perceptron with ReLU between its layers, on ``international`` deals,
+Every script trains a multilayer perceptron on ``international`` deals,
 and writes it to a file that ``king evaluate`` takes whatever framework made it, without torch:
 
     king evaluate train.frameworks.common:MlpAgent,path=runs/cleanrl.safetensors --against random
@@ -110,24 +110,47 @@ class MlpAgent(ScoreAgent):
 
     def __init__(self, path: str) -> None:
         tensors = load_file(path)
+        bend: Any = np.tanh if tensors.pop("tanh").item() else _relu
         layers = [(tensors[f"{k}.weight"], tensors[f"{k}.bias"]) for k in range(len(tensors) // 2)]
 
         def scores(values: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
             for number, (weight, bias) in enumerate(layers):
-                values = values @ weight.T + bias
-                if number < len(layers) - 1:
-                    values = np.maximum(values, 0)
+                values = (bend(values) if number else values) @ weight.T + bias
             return values
 
         super().__init__(f"mlp:{path}", scores)
 
 
+def _relu(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.maximum(values, 0)
+
+
 def save_layers(path: Path, network: Any) -> None:
-    """Writes the linear layers of a torch module, in the order of the module."""
-    linear = [part for part in network.modules() if type(part).__name__.endswith("Linear")]
-    tensors: dict[str, npt.NDArray[np.float32]] = {}
-    for number, layer in enumerate(linear):
-        tensors[f"{number}.weight"] = layer.weight.detach().cpu().numpy().astype(np.float32)
-        tensors[f"{number}.bias"] = layer.bias.detach().cpu().numpy().astype(np.float32)
+    """Writes the linear layers of a torch module, in the order of the module.
+
+    ReLU lies between them, or tanh where the module has one. Batch normalization is folded into the
+    layer that follows it.
+    """
+    tensors: dict[str, npt.NDArray[Any]] = {}
+    tanh, number, scale, shift = False, 0, None, None
+    for part in network.modules():
+        kind = type(part).__name__
+        tanh = tanh or kind == "Tanh"
+        if kind == "BatchNorm1d":
+            scale = _array(part.weight) / np.sqrt(_array(part.running_var) + part.eps)
+            shift = _array(part.bias) - _array(part.running_mean) * scale
+        elif kind.endswith("Linear"):
+            weight, bias = _array(part.weight), _array(part.bias)
+            if scale is not None:
+                weight, bias = weight * scale, bias + weight @ shift
+                scale = None
+            tensors[f"{number}.weight"] = np.ascontiguousarray(weight)
+            tensors[f"{number}.bias"] = np.ascontiguousarray(bias)
+            number += 1
+    tensors["tanh"] = np.array([tanh])
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(tensors, path)
+
+
+def _array(tensor: Any) -> npt.NDArray[Any]:
+    return np.asarray(tensor.detach().cpu(), dtype=np.float32)
