@@ -48,6 +48,10 @@ class CompiledAgent:
         act_rows(views, tables, rows, self.policy_id, keys, actions)
         return actions
 
+    def opponents(self, agent_seed: int, *, skip_forced: bool) -> CompiledOpponents:
+        """Returns what plays every seat whose ``control`` is a compiled policy's id."""
+        return CompiledOpponents(agent_seed, skip_forced=skip_forced)
+
 
 class CompiledOpponents:
     """Plays the seats of a batched environment whose ``control`` is a compiled policy's id.

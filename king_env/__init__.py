@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -46,3 +47,10 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'king_env' has no attribute {name!r}")
+
+
+if "gymnasium" in sys.modules:
+    # A convenience: who does without Gymnasium is spared its import; king_v0 registers always.
+    from king_env.envs.gymnasium_ids import register as _register
+
+    _register()

@@ -140,6 +140,17 @@ class Game:
             raise ValueError(f"position: found {position!r}; allowed: 0 to {num_deals - 1}")
         return int(position)
 
+    @classmethod
+    def from_batch(cls, variant: Variant, games: Games, index: int) -> Game:
+        """Returns a copy of a batch's game, to look at: its log lacks the actions made so far."""
+        game = cls(variant)
+        game.games[0] = games[index]
+        game.games.variant[0] = 0
+        game.seed = None
+        game.deals = []
+        game._log()
+        return game
+
     def _view_arrays(self) -> None:
         """Keeps plain views of the arrays: numba takes them six times faster than recarrays."""
         self.plain_games = self.games.view(np.ndarray)

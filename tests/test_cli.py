@@ -135,45 +135,6 @@ def test_evaluate_json(units: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert ("matches" in data) == ("matches" in units)
 
 
-def test_bench_env_json(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from train import bench
-
-    monkeypatch.setattr(bench, "RUNS", 2)
-    assert cli.main(["bench", "env", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert set(data) == {"machine", "rows"}
-    assert "raw_env" in [row["name"] for row in data["rows"]]
-    assert all(
-        list(row) == ["name", "value", "unit", "spread", "peer", "ratio"] for row in data["rows"]
-    )
-    assert data["rows"][0]["value"] > 1000
-    assert cli.main(["bench", "env"]) == 0
-    assert "raw_env" in capsys.readouterr().out
-
-
-def test_bench_engine_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from train import bench
-
-    monkeypatch.setattr(bench, "RUNS", 1)
-    monkeypatch.setattr(bench, "START_RUNS", 1)
-    monkeypatch.setattr(bench, "NUM_ENVS", 64)
-    monkeypatch.setattr(bench, "_first_step_s", lambda cache: 1.0)
-    rows = bench.measure("engine")["rows"]
-    assert [row["name"] for row in rows] == [
-        "random_match",
-        "step_packed",
-        "step_dense",
-        "rule_match",
-        "threads_2",
-        "cold_start",
-        "warm_start",
-        "state_bytes",
-    ]
-    assert all(row["value"] > 0 for row in rows)
-
-
 TINY = """
 workers = 1
 total_decisions = 500

@@ -89,14 +89,14 @@ def test_constraints_are_exact_and_within_the_ranges() -> None:
     pins = _constraints()
     for pin in pins.values():
         assert re.fullmatch(r"==[^=*,]+", str(pin.specifier)), f"not an exact pin: {pin}"
-    for requirement in _project_requirements("train", "dev"):
+    for requirement in _project_requirements("train", "dev", "bench"):
         version = str(pins[canonicalize_name(requirement.name)].specifier).removeprefix("==")
         assert requirement.specifier.contains(version), f"{requirement} refuses {version}"
 
 
 def test_constraints_pin_everything_that_is_installed() -> None:
     pins = _constraints()
-    todo = _project_requirements("train", "dev")
+    todo = _project_requirements("train", "dev", "bench")
     seen: set[str] = set()
     while todo:
         requirement = todo.pop()

@@ -2,13 +2,15 @@
 
 A decision is one applied action, forced ones included. Rates are those of one core. Compare rows
 of one run only: a busy machine slows all of them down. ``peer`` names what a row was measured
-against in the same run, ``ratio`` is value divided by the peer's.
+against in the same run, ``ratio`` is value divided by the peer's. Other libraries are in
+``train.peers``.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import random
 import statistics
 import subprocess
 import sys
@@ -23,18 +25,25 @@ import numpy as np
 from rich.table import Table
 
 from agents.kernels.doors import advance
-from agents.registry import policy_id
+from agents.registry import make_agent, policy_id
 from king_env.engine import batch, step
 from king_env.engine.layout import GAME_DTYPE, Games, Tables, allocate
+from king_env.engine.observe import NUM_FEATURES
 from king_env.envs.batch import BatchEnv
+from king_env.game import Game
+from king_env.policy import Policy
 from king_env.rules.catalogue import load_variant
 from king_env.rules.tables import make_tables
 from train.kernels import random_actions
+from train.peers import PEERS, Peer
 
-GROUPS: Final = ("engine", "env")
+GROUPS: Final = ("engine", "env", "act")
 RUNS: Final = 7
 START_RUNS: Final = 3
 NUM_ENVS: Final = 4096
+NUM_SEATS: Final = 1024  # learners of the Gymnasium environment
+NUM_VIEWS: Final = 256  # positions that agents are asked about
+WIDTH: Final = 256  # of the network, as in the shipped configs
 
 SEED: Final[Any] = np.uint64(2)  # of random actions
 
@@ -51,12 +60,13 @@ env.step([legal_ids(first.mask[0])[0]])
 """A program that makes one step; its whole time is the start-up row."""
 
 
-def measure(group: str, progress: Progress | None = None) -> dict[str, Any]:
+def measure(group: str, progress: Progress | None = None, *, peers: bool = False) -> dict[str, Any]:
     """Measures a group of rows.
 
     Args:
-        group: ``"engine"`` or ``"env"``.
+        group: ``"engine"``, ``"env"`` or ``"act"``.
         progress: is told (rows measured, rows in all).
+        peers: measure other libraries that are installed in the same run, each as a row of its own.
 
     Returns:
         ``{machine, rows: [{name, value, unit, spread, peer, ratio}]}``; spread is (largest -
@@ -67,13 +77,21 @@ def measure(group: str, progress: Progress | None = None) -> dict[str, Any]:
     """
     if group not in GROUPS:
         raise ValueError(f"group: found {group!r}; allowed: {', '.join(GROUPS)}")
+    if peers and group not in PEERS:
+        raise ValueError(f"peers: group {group} has none; allowed: {', '.join(PEERS)}")
     load_before = os.getloadavg()[0]
-    measures = _ENGINE if group == "engine" else _ENV
+    measures = _MEASURES[group]
+    others = PEERS[group] if peers else ()
     rows: list[Row] = []
     for number, make_rows in enumerate(measures):
         if progress is not None:
-            progress(number, len(measures))
+            progress(number, len(measures) + len(others))
         rows += make_rows()
+    ours = {row["name"]: row for row in rows}
+    for number, peer in enumerate(others):
+        if progress is not None:
+            progress(len(measures) + number, len(measures) + len(others))
+        rows.append(_beside(ours[peer.against], peer))
     return {"machine": machine(load_before), "rows": rows}
 
 
@@ -135,7 +153,22 @@ def _row(
     }
 
 
-def _rates(run: Callable[[], int]) -> list[float]:
+def _beside(ours: Row, peer: Peer) -> Row:
+    """Returns one of our rows beside a peer; its spread is the larger of the two."""
+    row = {**ours, "name": f"{ours['name']} : {peer.key}", "ratio": None}
+    run = peer.load()
+    if run is None:
+        return row | {"peer": f"{peer.distribution}{peer.extra}: not installed"}
+    # Libraries may use threads of their own: their time counts too.
+    other = _row("", _rates(run, time.process_time), "")
+    return row | {
+        "spread": max(ours["spread"], other["spread"]),
+        "peer": f"{peer.label()}: {other['value']:,.0f} decisions/s",
+        "ratio": ours["value"] / other["value"],
+    }
+
+
+def _rates(run: Callable[[], int], clock: Callable[[], float] = time.thread_time) -> list[float]:
     """Returns decisions a second of one core, of several runs after one that does not count.
 
     The clock is the thread's own processor time: the same as the wall's on an idle machine, and
@@ -144,9 +177,9 @@ def _rates(run: Callable[[], int]) -> list[float]:
     run()
     rates = []
     for _ in range(RUNS):
-        start = time.thread_time()
+        start = clock()
         decisions = run()
-        rates.append(decisions / (time.thread_time() - start))
+        rates.append(decisions / (clock() - start))
     return rates
 
 
@@ -299,13 +332,120 @@ def _raw_env() -> list[Row]:
     return [_row("raw_env", _rates(run), "decisions/s")]
 
 
-_ENGINE: Final[tuple[Callable[[], list[Row]], ...]] = (
-    _random_match,
-    _step_packed,
-    _step_dense,
-    _rule_match,
-    _threads_2,
-    _starts,
-    _state_bytes,
-)
-_ENV: Final[tuple[Callable[[], list[Row]], ...]] = (_raw_env,)
+def _vector_env() -> list[Row]:
+    """Learners' decisions of the batched Gymnasium environment, opponents' moves inside the time.
+
+    Float observations, learners that play at random, three rule-based opponents each.
+    """
+    from king_env.envs.vector import KingSeatVectorEnv
+
+    env = KingSeatVectorEnv(NUM_SEATS, "international", opponents=make_agent("rule"), copy=False)
+    actions = np.zeros(NUM_SEATS, dtype=np.int64)
+    ended = np.zeros(NUM_SEATS, dtype=np.bool_)
+    env.reset(seed=1)
+    count = 0
+
+    def run() -> int:
+        nonlocal count, ended
+        decisions = 0
+        for _ in range(60):
+            decisions += NUM_SEATS - int(ended.sum())  # a game that has ended takes no action
+            random_actions(env.mask_words(), SEED, count, actions)
+            _, _, ended, _, _ = env.step(actions)
+            count += 1
+        return decisions
+
+    return [_row("vector_env", _rates(run), "decisions/s")]
+
+
+# ---------------------------------------------------------------- act
+
+
+class _Positions:
+    """Positions of random matches in which there is something to decide."""
+
+    def __init__(self) -> None:
+        rng = random.Random(1)
+        self.games: list[Game] = []
+        match = 0
+        while len(self.games) < NUM_VIEWS:
+            game = Game("international", seed=1, match=match)
+            while not game.is_over and len(self.games) < NUM_VIEWS:
+                legal = game.legal_actions
+                if len(legal) > 1 and rng.random() < 0.1:
+                    self.games.append(game.clone())
+                game.push(rng.choice(legal))
+            match += 1
+
+    def act(self, agent: Policy | None) -> Callable[[], int]:
+        """Returns what asks an agent about each position; None only looks."""
+        rng = np.random.default_rng(1)
+
+        def run() -> int:
+            for game in self.games:
+                view = game.view(game.actor or 0)
+                if agent is not None:
+                    agent.act(view, rng)
+            return len(self.games)
+
+        return run
+
+    def act_batch(self, agent: Any) -> Callable[[], int]:
+        """Returns what asks an agent about many positions at once."""
+        views = allocate(16 * len(self.games))
+        for row in range(len(views)):
+            game = self.games[row % len(self.games)]
+            views[row] = game.view(game.actor or 0).record[0]
+        keys = np.arange(len(views), dtype=np.uint64)
+        tables = self.games[0].tables
+
+        def run() -> int:
+            agent.act_batch(views, tables, keys)
+            return len(views)
+
+        return run
+
+
+def _random_network() -> Policy:
+    """Returns a network with random weights, of the shipped configs' width."""
+    from agents.neural.policy import NeuralPolicy
+    from agents.neural.weights import Weights, tensor_shapes
+
+    rng = np.random.default_rng(1)
+    columns = np.arange(NUM_FEATURES, dtype=np.int64)
+    tensors = {
+        name: rng.normal(0, 0.05, shape).astype(np.float32)
+        for name, shape in tensor_shapes(NUM_FEATURES, WIDTH).items()
+    }
+    return NeuralPolicy(Weights(columns, True, tensors, {}))
+
+
+def _act() -> list[Row]:
+    """Microseconds for one decision, the view of the position included except in batches."""
+    positions = _Positions()
+    agents = {name: make_agent(name) for name in ("random", "greedy", "rule")}
+    network = _random_network()
+    runs = {"view": positions.act(None)}
+    runs |= {f"act_{name}": positions.act(agent) for name, agent in agents.items()}
+    runs["act_network"] = positions.act(network)
+    runs["act_batch_rule"] = positions.act_batch(agents["rule"])
+    runs["act_batch_network"] = positions.act_batch(network)
+    return [
+        _row(name, [1e6 / rate for rate in _rates(run)], "us/decision")
+        for name, run in runs.items()
+    ]
+
+
+_MEASURES: Final[dict[str, tuple[Callable[[], list[Row]], ...]]] = {
+    "engine": (
+        _random_match,
+        _step_packed,
+        _step_dense,
+        _rule_match,
+        _threads_2,
+        _starts,
+        _state_bytes,
+    ),
+    "env": (_raw_env, _vector_env),
+    "act": (_act,),
+}

@@ -420,8 +420,12 @@ class Evaluate(WithVariant):
 class Bench:
     """Measure speed on this machine."""
 
-    group: tyro.conf.Positional[Literal["engine", "env"]] = "engine"
-    """`engine`: kernels; `env`: environments as frameworks use them."""
+    group: tyro.conf.Positional[Literal["engine", "env", "act"]] = "engine"
+    """`engine`: kernels; `env`: environments as frameworks use them; `act`: one decision of each
+    agent."""
+
+    peers: bool = False
+    """Measure other game libraries in the same run, those that are installed."""
 
     json: bool = False
     """Print a JSON object."""
@@ -431,7 +435,7 @@ class Bench:
         from train.bench import measure, to_text
 
         with progress_bar("measuring", None) as tell:
-            result = measure(self.group, progress=tell)
+            result = measure(self.group, progress=tell, peers=self.peers)
         if self.json:
             print(json.dumps(result))
         else:

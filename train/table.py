@@ -11,9 +11,9 @@ import numpy as np
 from king_env.cards import NUM_CARDS
 from king_env.engine.actions import ActionId
 from king_env.game import Game
-from king_env.policy import Policy, decision_keys
+from king_env.policy import Policy, ask_one, decision_keys
 from king_env.rules.catalogue import Variant
-from train.evaluation.match import CHUNK, TableRunner, ask_one
+from train.evaluation.match import CHUNK, TableRunner
 
 QUIT: Final = ("quit", "q", "exit")
 

@@ -556,6 +556,12 @@ def float_row(bits: Any, numbers: Any, row: Any, out: Any) -> None:
     """Writes the float32 form of a row: bits as 0 and 1, then scaled and clipped numbers."""
     for index in range(NUM_BITS):
         out[index] = np.float32((bits[row, index >> 6] >> u64(index & 63)) & ONE)
+    float_numbers(numbers, row, out)
+
+
+@inline
+def float_numbers(numbers: Any, row: Any, out: Any) -> None:
+    """Writes the numbers of the float32 form of a row."""
     for index in range(NUM_NUMBERS):
         value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
         out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))

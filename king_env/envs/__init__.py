@@ -1,1 +1,1 @@
-"""Environments: PettingZoo AEC and the batched self-play environment."""
+"""Environments: PettingZoo, Gymnasium (one seat, single and batched), batched self-play."""

@@ -20,6 +20,7 @@ from gymnasium import spaces
 from king_env.engine import batch, observe
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.layout import NOBODY, NUM_SEATS
+from king_env.envs.spaces import mask_space, vector_space
 from king_env.game import Game
 from king_env.history import history_of, history_space
 from king_env.rules.catalogue import Variant, load_variant
@@ -81,23 +82,20 @@ class KingCore:
         self.infos: dict[str, dict[str, Any]] = {}
         self.terminations: dict[str, bool] = {}
         self.truncations: dict[str, bool] = {}
-        low = np.zeros(observe.NUM_FEATURES, dtype=np.float32)
-        low[observe.NUM_BITS :] = -observe.NUMBER_BOUND
-        high = np.ones(observe.NUM_FEATURES, dtype=np.float32)
-        high[observe.NUM_BITS :] = observe.NUMBER_BOUND
+        vector = vector_space()
         self.observation_spaces = {}
         for agent in AGENTS:
             parts: dict[str, spaces.Space[Any]] = {
-                "observation": spaces.Box(low, high, dtype=np.float32),
-                "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), dtype=np.int8),
+                "observation": vector_space(),
+                "action_mask": mask_space(),
             }
             if history:
                 parts["history"] = history_space()
             self.observation_spaces[agent] = spaces.Dict(parts)
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in AGENTS}
         self.state_space = spaces.Box(
-            np.concatenate([np.zeros(observe.NUM_HIDDEN, dtype=np.float32), low]),
-            np.concatenate([np.ones(observe.NUM_HIDDEN, dtype=np.float32), high]),
+            np.concatenate([np.zeros(observe.NUM_HIDDEN, dtype=np.float32), vector.low]),
+            np.concatenate([np.ones(observe.NUM_HIDDEN, dtype=np.float32), vector.high]),
             dtype=np.float32,
         )
         self._no_mask = np.zeros(NUM_ACTIONS, dtype=np.int8)

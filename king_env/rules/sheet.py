@@ -61,7 +61,7 @@ def contract_rules(contract: ContractSpec) -> str:
     """Returns the restrictions of a contract in words."""
     parts = []
     if contract.trump == "declared":
-        parts.append("the declarer names trump")
+        parts.append("the declarer names the trump suit")
     if contract.trump == "last_card":
         parts.append("the declarer's last card dealt is shown, its suit is trump")
     if contract.ranks == "reversed":
@@ -89,7 +89,7 @@ def schedule_line(deal: DealSpec, first: int, spec: VariantSpec) -> str:
     elif deal.decision == "order":
         what = f"{chooser} orders the deal"
     else:
-        what = f"{chooser} chooses the contract"
+        what = f"{chooser} chooses the contract, see below"
     early = f", on his first {deal.first_cards} cards" if deal.first_cards else ""
     return f"  {numbers}: {what}{early}; {_LEADER_TEXT[deal.leader]}"
 
@@ -113,9 +113,8 @@ def auction_lines(auction: AuctionSpec) -> list[str]:
     else:
         lines.append("The auctioneer accepts or refuses every offer.")
     if auction.max_requests:
-        lines.append(
-            f"He may ask the holder for a call of more worth, {auction.max_requests} time(s)."
-        )
+        often = times_word(auction.max_requests)
+        lines.append(f"He may ask the holder for a call of more worth, {often}.")
     if auction.ultimatum:
         demand = f"{top} only" if auction.ultimatum_demands == "eight_only" else "any higher call"
         who = {"all": "all three", "active": "those still bidding", "holder": "the holder"}
@@ -133,6 +132,8 @@ def auction_lines(auction: AuctionSpec) -> list[str]:
             f"After {measure} {auction.failed_threshold} he may take it unplayed: {own} tricks "
             f"for him, {other} for each other, at {auction.plus_unit} points."
         )
+    if auction.allow_no_trump:
+        lines.append("The declarer of a plus deal may name a trump suit or no trump (NT).")
     if auction.bid_binds_deal:
         lines.append("A plus call buys a trump or no-trump deal, a minus call buys nulls.")
     else:
@@ -243,7 +244,8 @@ def rule_sheet(variant: Variant) -> str:
             number += deal.times
     lines += ["", "Contracts"]
     for contract in played_contracts(spec):
-        lines.append(f"  {contract.title or contract.id}: {contract_points(contract, spec.pack)}")
+        points = contract_points(contract, spec.pack)
+        lines.append(f"  {contract.title or contract.id} [{contract.record_name}]: {points}")
         rules = contract_rules(contract)
         if rules:
             lines.append(f"      {rules}")

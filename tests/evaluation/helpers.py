@@ -11,10 +11,9 @@ import numpy.typing as npt
 from king_env.engine.actions import ActionId
 from king_env.engine.layout import Games, Tables
 from king_env.game import Game
-from king_env.policy import Policy, decision_keys
+from king_env.policy import Policy, ask_one, decision_keys
 from king_env.rules.catalogue import Variant
 from king_env.view import View, legal_ids
-from train.evaluation.match import ask_one
 
 
 class LastCard:

@@ -9,13 +9,12 @@ import pytest
 from agents.registry import make_agent
 from king_env.engine.actions import ActionId
 from king_env.engine.layout import Games, Tables
-from king_env.policy import Policy
+from king_env.policy import AgentActionError, Policy
 from king_env.rules.catalogue import load_variant
 from king_env.view import View
 from tests.evaluation.helpers import BatchedDrawer, Drawer, LastCard, play_one
 from train.evaluation import match
 from train.evaluation.match import (
-    AgentActionError,
     Results,
     TableRunner,
     label,

@@ -18,13 +18,18 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.base import CompiledOpponents
-from king_env.engine import batch, sample
-from king_env.engine.actions import ActionId, ActionNames
-from king_env.engine.layout import NO_TRUMP, NOBODY, PHASES, Games, Tables, allocate
-from king_env.policy import BatchPolicy, Policy, decision_keys
+from king_env.engine import batch
+from king_env.engine.actions import ActionId
+from king_env.engine.layout import NO_TRUMP, NOBODY, Games, Tables, allocate
+from king_env.policy import (
+    BatchPolicy,
+    Policy,
+    ask,
+    check_answers,
+)
 from king_env.rules.catalogue import Variant
 from king_env.rules.tables import DECISION_NONE, make_tables
-from king_env.view import View, legal_ids
+from king_env.view import legal_ids
 from train.kernels import next_deals
 
 CHUNK: Final = 4096
@@ -38,10 +43,6 @@ Progress: TypeAlias = Callable[[int], object]
 
 Move: TypeAlias = tuple[int, ActionId]
 """A seat and what it did."""
-
-
-class AgentActionError(ValueError):
-    """An agent chose an action that is not legal."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +87,6 @@ def num_legal(games: Games, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64
     return np.bitwise_count(legal).sum(axis=1, dtype=np.int64)  # type: ignore[no-any-return]
 
 
-def ask_one(agent: Policy, view: View, key: np.uint64) -> ActionId:
-    """Returns what an agent does in one game; the key is its only source of chance."""
-    if isinstance(agent, BatchPolicy):
-        keys = np.array([key], dtype=np.uint64)
-        return int(agent.act_batch(view.record, view.tables, keys)[0])
-    return int(agent.act(view, np.random.Generator(np.random.PCG64(int(key)))))
-
-
 class TableRunner:
     """Plays games of one variant between agents.
 
@@ -123,7 +116,6 @@ class TableRunner:
         self._with_history = record or not all(batched)
         self._record = record
         self._control = np.array([0 if self._with_history else i for i in ids], dtype=np.uint8)
-        self._batched = batched
         self._compiled: CompiledOpponents | None = None
         if self._control.any():
             self._compiled = CompiledOpponents(agent_seed, skip_forced=True)
@@ -204,70 +196,13 @@ class TableRunner:
             for index, agent in enumerate(self.agents):
                 mine = np.flatnonzero(who == index)
                 if mine.size:
-                    actions[mine] = self._ask(agent, index, games, rows[mine], views, history)
-            self._check(games, rows, actions, who)
+                    asked = (games, self.tables, rows[mine], self._agent_seed, views, history)
+                    actions[mine] = ask(agent, [self.variant], *asked)
+            check_answers(self.agents, [self.variant], games, rows, actions, who)
             if self._with_history:
                 for row, game in enumerate(rows):
                     history[game].append((int(actor[row]), int(actions[row])))
             batch.step_rows(games, self.tables, rows, actions, int(not self._with_history))
-
-    def _ask(
-        self,
-        agent: Policy,
-        index: int,
-        games: Games,
-        rows: npt.NDArray[np.int64],
-        views: Games,
-        history: list[list[Move]],
-    ) -> npt.NDArray[np.int64]:
-        """Returns an agent's actions for the seats to act of the games in ``rows``."""
-        actions = np.zeros(len(rows), dtype=np.int64)
-        keys = np.zeros(len(rows), dtype=np.uint64)
-        decision_keys(games, rows, self._agent_seed, keys)
-        if self._batched[index]:
-            sample.hide_actors(games, self.tables, rows, views)
-            chosen: Any = agent.act_batch(views[: len(rows)], self.tables, keys)  # type: ignore[attr-defined]
-            chosen = np.asarray(chosen)
-            if chosen.shape != rows.shape:
-                raise AgentActionError(
-                    f"agent {agent.name!r}: act_batch returned shape {chosen.shape}; "
-                    f"expected {rows.shape}"
-                )
-            if chosen.dtype.kind not in "iu":
-                raise AgentActionError(
-                    f"agent {agent.name!r}: act_batch returned {chosen.dtype}; expected integers"
-                )
-            actions[:] = chosen
-            return actions
-        for row, game in enumerate(rows):
-            seat = int(games.deal.actor[game])
-            view = View(self.variant, games, self.tables, int(game), seat, history[game])
-            actions[row] = ask_one(agent, view, keys[row])
-        return actions
-
-    def _check(
-        self,
-        games: Games,
-        rows: npt.NDArray[np.int64],
-        actions: npt.NDArray[np.int64],
-        who: npt.NDArray[np.int64],
-    ) -> None:
-        """Raises where an action is not legal."""
-        wrong = batch.first_illegal(games.deal.legal[rows], actions)
-        if wrong < 0:
-            return
-        deal = games.deal[rows[wrong]]
-        action = int(actions[wrong])
-        names = ActionNames(self.variant.spec)
-        try:
-            text = names.format(action) if action >= 0 else str(action)
-        except IndexError:
-            text = str(action)
-        legal = ", ".join(names.format(i) for i in legal_ids(deal.legal))
-        raise AgentActionError(
-            f"agent {self.agents[who[wrong]].name!r}: action {text} is not legal for seat "
-            f"{int(deal.actor)} in phase {PHASES[int(deal.phase)]}; legal: {legal}"
-        )
 
 
 def _read_deal(

@@ -1,0 +1,128 @@
+"""``king bench``: the rows of each group, and other libraries beside ours."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from train import bench, cli
+from train.peers import PEERS, Peer
+
+PEER_LIST = [(group, peer) for group, peers in PEERS.items() for peer in peers]
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measures little."""
+    monkeypatch.setattr(bench, "RUNS", 1)
+    monkeypatch.setattr(bench, "START_RUNS", 1)
+    monkeypatch.setattr(bench, "NUM_ENVS", 64)
+    monkeypatch.setattr(bench, "NUM_SEATS", 16)
+    monkeypatch.setattr(bench, "NUM_VIEWS", 8)
+    monkeypatch.setattr(bench, "WIDTH", 16)
+    monkeypatch.setattr(bench, "_first_step_s", lambda cache: 1.0)
+
+
+ROWS = {
+    "engine": [
+        "random_match",
+        "step_packed",
+        "step_dense",
+        "rule_match",
+        "threads_2",
+        "cold_start",
+        "warm_start",
+        "state_bytes",
+    ],
+    "env": ["raw_env", "vector_env"],
+    "act": [
+        "view",
+        "act_random",
+        "act_greedy",
+        "act_rule",
+        "act_network",
+        "act_batch_rule",
+        "act_batch_network",
+    ],
+}
+
+
+@pytest.mark.parametrize("group", ROWS)
+def test_rows(group: str) -> None:
+    told: list[tuple[int, int]] = []
+    result = bench.measure(group, progress=lambda done, everything: told.append((done, everything)))
+    assert set(result) == {"machine", "rows"}
+    assert [row["name"] for row in result["rows"]] == ROWS[group]
+    assert all(row["value"] > 0 for row in result["rows"])
+    assert [done for done, _ in told] == list(range(told[0][1]))
+
+
+def test_json_and_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "env", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    keys = ["name", "value", "unit", "spread", "peer", "ratio"]
+    assert all(list(row) == keys for row in rows)
+    assert rows[0]["value"] > 1000
+    assert cli.main(["bench", "env"]) == 0
+    assert "vector_env" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- other libraries
+
+
+def test_peers_stand_beside_rows_of_their_group() -> None:
+    for group, peer in PEER_LIST:
+        assert peer.against in ROWS[group]
+    for peers in PEERS.values():
+        assert len({peer.key for peer in peers}) == len(peers)
+
+
+def test_a_peer_is_a_row_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(module: Any) -> Any:
+        assert module is json
+        return lambda: sum(range(100_000)) and 1000
+
+    ours = Peer("here", "raw_env", "numpy", "json", "counting", make)
+    missing = replace(ours, key="gone", distribution="no-such-library", extra="[all]")
+    broken = replace(ours, key="broken", module="numpy.no_such_module")
+    monkeypatch.setitem(PEERS, "env", (ours, missing, broken))
+    rows = bench.measure("env", peers=True)["rows"]
+    by_name = {row["name"]: row for row in rows}
+    here = by_name["raw_env : here"]
+    assert here["value"] == by_name["raw_env"]["value"] and here["unit"] == "decisions/s"
+    name, _, rate = here["peer"].partition(" counting: ")
+    assert name.startswith("numpy ")
+    other = float(rate.removesuffix(" decisions/s").replace(",", ""))
+    assert here["ratio"] == pytest.approx(here["value"] / other, rel=0.01)
+    gone = by_name["raw_env : gone"]
+    assert gone["peer"] == "no-such-library[all]: not installed" and gone["ratio"] is None
+    assert by_name["raw_env : broken"]["ratio"] is None
+    assert "not installed" in cli_text(rows)
+
+
+def cli_text(rows: list[dict[str, Any]]) -> str:
+    from rich.console import Console
+
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(bench.to_text({"machine": {}, "rows": rows}))
+    return capture.get()
+
+
+@pytest.mark.parametrize(
+    ("group", "peer"), PEER_LIST, ids=[f"{group}-{peer.key}" for group, peer in PEER_LIST]
+)
+def test_each_installed_library_plays(group: str, peer: Peer) -> None:
+    run = peer.load()
+    if run is None:
+        pytest.skip(f"{peer.distribution}{peer.extra} is not installed")
+    assert run() > 100 and run() > 100
+    assert peer.distribution in peer.label()
+
+
+def test_a_group_without_peers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "act", "--peers"]) == 2
+    assert "group act has none; allowed: engine, env" in capsys.readouterr().err
