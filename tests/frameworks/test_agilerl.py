@@ -1,0 +1,74 @@
+"""King in AgileRL: rewards and masks through its rollouts, seeds, the script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("agilerl", reason="agilerl is not installed")
+
+from king_env.adapters.agilerl import make_vec  # noqa: E402
+from tests.frameworks.seats import check_rewards, check_seed  # noqa: E402
+from tests.frameworks.smoke import run_script  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:TensorDict.to_module:FutureWarning")
+
+
+@pytest.mark.parametrize("variant", ["international", "rifki", "turkish_short_pairs"])
+def test_rewards_add_up_to_the_scores(variant: str) -> None:
+    check_rewards(make_vec(4, variant=variant, episode="match", opponents="random"), variant)
+
+
+def test_same_seed_same_episodes() -> None:
+    check_seed(lambda: make_vec(4, opponents="random"))
+
+
+def make_agent(env: Any, num_envs: int, learn_step: int) -> Any:
+    from agilerl.algorithms import PPO
+
+    return PPO(
+        env.single_observation_space,
+        env.single_action_space,
+        num_envs=num_envs,
+        learn_step=learn_step,
+    )
+
+
+def test_masks() -> None:
+    from agilerl.rollouts import collect_rollouts
+
+    env = make_vec(16, opponents="random", skip_forced=False)
+    agent = make_agent(env, 16, 10_016)
+    collect_rollouts(agent, env)
+    batch = agent.rollout_buffer.get_tensor_batch()
+    assert len(batch) >= 10_000
+    assert batch["action_masks"].gather(1, batch["actions"].long().view(-1, 1)).all()
+
+
+def test_rollouts_deliver_the_scores() -> None:
+    from agilerl.rollouts import collect_rollouts
+
+    env = make_vec(4, opponents="random")
+    agent = make_agent(env, 4, 200)
+    ended: list[float] = []
+    step = env.step
+
+    def watch(actions: Any) -> Any:
+        result = step(actions)
+        over = np.flatnonzero(result[2])
+        final = result[4].get("final_info", {})
+        ended.extend(float(final["scores"][row, final["seat"][row]]) for row in over)
+        return result
+
+    env.step = watch
+    scores = collect_rollouts(agent, env)[0]
+    assert len(scores) > 5 and [float(score) for score in scores] == ended
+    kept = agent.rollout_buffer.buffer["rewards"]
+    assert np.isfinite(np.asarray(kept)).all()
+
+
+def test_script(tmp_path: Path) -> None:
+    run_script("agilerl", tmp_path)
