@@ -36,8 +36,8 @@ def framework(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != name:
-            raise  # the framework is there; something that it needs is not
+        if error.name != name:
+            raise  # the framework is there; a part of it, or something that it needs, is not
         extra = EXTRAS[name]
         raise FrameworkMissingError(
             f"{name} is not installed: pip install 'king-env[{extra}]'", name=name

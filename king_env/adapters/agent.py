@@ -46,21 +46,18 @@ class ScoreAgent:
         return best_legal(self.scores(observations), masks)
 
 
-def best_legal(
-    scores: npt.NDArray[Any], masks: npt.NDArray[Any]
-) -> npt.NDArray[np.int64]:
+def best_legal(scores: npt.NDArray[Any], masks: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Returns the legal action with the highest score of each row, `[M]`.
 
     Args:
         scores: `[M, A]`, finite.
         masks: `[M, A]`, not 0 for legal actions; at least one a row.
     """
-    return np.where(masks != 0, scores, -np.inf).argmax(axis=-1)
+    best: npt.NDArray[np.int64] = np.where(masks != 0, scores, -np.inf).argmax(axis=-1)
+    return best
 
 
-def look(
-    games: Games, tables: Tables
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int8]]:
+def look(games: Games, tables: Tables) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int8]]:
     """Returns what the seat to act in each game observes: `[M, F]` float32, masks `[M, A]` int8."""
     count = len(games)
     words = np.empty((count, observe.NUM_WORDS), dtype=np.uint64)
@@ -71,7 +68,9 @@ def look(
     return features(bits, numbers), observe.unpack_bits(mask, NUM_ACTIONS).view(np.int8)
 
 
-def features(bits: npt.NDArray[np.uint8], numbers: npt.NDArray[np.int16]) -> npt.NDArray[np.float32]:
+def features(
+    bits: npt.NDArray[np.uint8], numbers: npt.NDArray[np.int16]
+) -> npt.NDArray[np.float32]:
     """Returns observations `[M, F]` as the environments give them, from the batched ones' parts.
 
     Args:

@@ -341,7 +341,7 @@ class KingObserver:
             self.dict["history"][:] = history_of(state.king, player)
 
     def string_from(self, state: KingState, player: int) -> str:
-        """Returns what a player knows: all of it with perfect recall, else what lies on the table."""
+        """Returns what a player knows: all of it with perfect recall, else the table."""
         if self._recall:
             return state.knowledge(player)
         if state.king is None or state.is_chance_node():
@@ -374,7 +374,7 @@ def state_of(view: View, rng: np.random.Generator) -> KingState:
     variant, record = view.variant, view.record[0]
     deal = Game(variant, episode="deal", position=int(record.position))
     deal.set_dealer(int(record.deal.dealer))
-    deal.set_used(_used_before(variant, record))
+    deal.set_used(_used_before(variant, record).tolist())
     played = sum(int(mask).bit_count() for mask in record.deal.played)
     decided = variant.spec.deals[int(record.position)].decision != "none"
     if decided and record.deal.contract >= 0 and played == len(view.history):
@@ -415,7 +415,9 @@ class UniformBot(BotAgent):
 
     def __init__(self) -> None:
         bots = framework("open_spiel.python.bots.uniform_random")
-        super().__init__("open_spiel:uniform", lambda _, seat, rng: bots.UniformRandomBot(seat, rng))
+        super().__init__(
+            "open_spiel:uniform", lambda _, seat, rng: bots.UniformRandomBot(seat, rng)
+        )
 
 
 class IsmctsBot(BotAgent):

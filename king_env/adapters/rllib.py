@@ -45,6 +45,7 @@ class KingRllibEnv(_multi_agent.MultiAgentEnv):  # type: ignore[misc]  # RLlib i
         super().__init__()
         arguments = dict(config or {})
         self._scale = float(arguments.pop("scale", 1))
+        self._seed: int | None = None
         self.king = king_v0.raw_env(**arguments)
         self.possible_agents = list(AGENTS)
         self.agents = list(AGENTS)
@@ -61,7 +62,13 @@ class KingRllibEnv(_multi_agent.MultiAgentEnv):  # type: ignore[misc]  # RLlib i
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Starts an episode; see ``raw_env.reset``."""
+        """Starts an episode; see ``raw_env.reset``.
+
+        A seed that comes again goes on with the next deal: RLlib gives its environments the same
+        one at the start of every sample, and would learn the same few deals by heart.
+        """
+        if seed is not None:
+            seed, self._seed = (None if seed == self._seed else seed), seed
         self.king.reset(seed, options)
         self.agents = list(AGENTS)
         agent = self.king.agent_selection

@@ -37,7 +37,9 @@ def unpack(model: Any, inputs: dict[str, Any]) -> tuple[Any, Any]:
 def perceptron(outputs: int, hidden: int) -> Any:
     """Returns a network of observations."""
     nn = torch.nn
-    return nn.Sequential(nn.Linear(observe.NUM_FEATURES, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
+    return nn.Sequential(
+        nn.Linear(observe.NUM_FEATURES, hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+    )
 
 
 class MaskedPolicy(_models.CategoricalMixin, _models.Model):  # type: ignore[misc]  # skrl is untyped

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("agilerl", reason="agilerl is not installed")
 
-from king_env.adapters.agilerl import make_vec  # noqa: E402
-from tests.frameworks.seats import check_rewards, check_seed  # noqa: E402
-from tests.frameworks.smoke import run_script  # noqa: E402
+from king_env.adapters.agilerl import make_vec
+from tests.frameworks.seats import check_rewards, check_seed
+from tests.frameworks.smoke import run_script
 
 pytestmark = pytest.mark.filterwarnings("ignore:TensorDict.to_module:FutureWarning")
 

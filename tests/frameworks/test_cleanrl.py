@@ -9,16 +9,16 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-import torch  # noqa: E402
+import torch
 
-from king_env import BatchEnv  # noqa: E402
-from king_env.adapters.agent import features  # noqa: E402
-from tests.frameworks.smoke import run_script  # noqa: E402
-from train.frameworks import cleanrl  # noqa: E402
+from king_env import BatchEnv
+from king_env.adapters.agent import features
+from tests.frameworks.smoke import run_script
+from train.frameworks import cleanrl
 
 
 def test_returns_of_each_seat_are_its_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With lambda 1 and a critic that says 0, an advantage is what the seat is paid from then on."""
+    """With lambda 1 and a critic that says 0, an advantage is what is paid from then on."""
     monkeypatch.setattr(cleanrl, "GAE_LAMBDA", 1.0)
     env = BatchEnv("international", 6, seed=3, obs="dense", episode="match")
     rng = np.random.default_rng(1)

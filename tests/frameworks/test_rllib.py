@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("ray.rllib", reason="ray[rllib] is not installed")
 
-from king_env.adapters.rllib import SHARED, KingRllibEnv, MaskedModule  # noqa: E402
-from king_env.envs.core import AGENTS  # noqa: E402
-from tests.frameworks.smoke import run_script  # noqa: E402
+from king_env.adapters.rllib import SHARED, KingRllibEnv, MaskedModule
+from king_env.envs.core import AGENTS
+from tests.frameworks.smoke import run_script
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,6 +75,38 @@ def test_same_seed_same_episode() -> None:
         return [parts[agent].get_observations(0)["observations"].tolist() for agent in AGENTS]
 
     assert deal(3) == deal(3) != deal(4)
+
+
+def test_every_sample_has_deals_of_its_own() -> None:
+    runner = make_runner(episode="deal")
+    first = [
+        runner.sample(num_episodes=1)[0].agent_episodes["player_0"].get_observations(0)
+        for _ in range(3)
+    ]
+    hands = {seen["observations"][:52].tobytes() for seen in first}
+    assert len(hands) == 3
+
+
+def test_rewards_reach_the_decisions_they_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    paid: list[tuple[str, dict[str, float]]] = []
+    step = KingRllibEnv.step
+
+    def watch(self: Any, actions: Any) -> Any:
+        agent = self.king.agent_selection
+        result = step(self, actions)
+        paid.append((agent, result[1]))
+        return result
+
+    monkeypatch.setattr(KingRllibEnv, "step", watch)
+    episode = make_runner(episode="deal").sample(num_episodes=1)[0]
+    expected: dict[str, list[float]] = {agent: [] for agent in AGENTS}
+    for actor, rewards in paid:
+        expected[actor].append(0)
+        for agent, reward in rewards.items():
+            if expected[agent]:
+                expected[agent][-1] += reward
+    found = {agent: list(episode.agent_episodes[agent].get_rewards()) for agent in AGENTS}
+    assert found == expected
 
 
 def test_the_environment_alone() -> None:

@@ -9,17 +9,19 @@ import pytest
 
 pytest.importorskip("skrl", reason="skrl is not installed")
 
-import torch  # noqa: E402
+import torch
 
-from king_env.adapters.seats import make_seats  # noqa: E402
-from king_env.adapters.skrl import MaskedPolicy, make_env, unpack  # noqa: E402
-from tests.frameworks.seats import check_rewards, check_seed  # noqa: E402
-from tests.frameworks.smoke import run_script  # noqa: E402
+from king_env.adapters.seats import make_seats
+from king_env.adapters.skrl import MaskedPolicy, make_env, unpack
+from tests.frameworks.seats import check_rewards, check_seed
+from tests.frameworks.smoke import run_script
 
 
 @pytest.mark.parametrize("variant", ["international", "rifki", "turkish_short_pairs"])
 def test_rewards_add_up_to_the_scores(variant: str) -> None:
-    check_rewards(make_seats(4, False, variant=variant, episode="match", opponents="random"), variant)
+    check_rewards(
+        make_seats(4, False, variant=variant, episode="match", opponents="random"), variant
+    )
 
 
 def test_same_seed_same_episodes() -> None:

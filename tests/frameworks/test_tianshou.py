@@ -20,7 +20,7 @@ def make_collector(num_envs: int, seed: int, **kwargs: Any) -> Any:
     from tianshou.data import Collector, VectorReplayBuffer
     from tianshou.env import DummyVectorEnv
 
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  # what Tianshou draws from
     envs = DummyVectorEnv([lambda: make_env(**kwargs) for _ in range(num_envs)])
     envs.seed(seed)
     policy = MARLRandomDiscreteMaskedOffPolicyAlgorithm(envs.action_space[0])

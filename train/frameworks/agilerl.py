@@ -1,6 +1,6 @@
 """AgileRL's PPO in one seat against random, then our own evaluation.
 
-    python -m train.frameworks.agilerl --seconds 120
+``python -m train.frameworks.agilerl --seconds 120``
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """PPO by self-play in one file, in the style of CleanRL: no framework, nothing hidden.
 
-    python -m train.frameworks.cleanrl --seconds 120
+``python -m train.frameworks.cleanrl --seconds 120``
 
 One network plays all four seats of N games at once. Each round plays N deals to the end, so that
-nothing is bootstrapped; the trajectories of the four seats of a game are told apart in ``advantages``.
+nothing is bootstrapped; ``advantages`` tells the trajectories of a game's four seats apart.
 
 Axes: N games, M games in play, F features, A actions, B decisions of a round.
 """
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
                 action = policy.sample()
             step = env.step(action.numpy())
             values.append(value.numpy())
-            rewards.append(step.reward / np.float32(POINT_SCALE))
+            rewards.append((step.reward / POINT_SCALE).astype(np.float32))
             seen_all.append(seen)
             masks.append(mask)
             actions.append(action)
@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
         target = advantage + torch.from_numpy(np.concatenate(values))
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         for _ in range(EPOCHS):
-            for part in torch.randperm(len(action)).split(MINIBATCH):
+            for part in torch.randperm(len(action)).split(MINIBATCH):  # type: ignore[no-untyped-call]
                 policy, value = network(seen[part], mask[part])
                 ratio = (policy.log_prob(action[part]) - log_prob[part]).exp()
                 gain = ratio * advantage[part]

@@ -1,7 +1,7 @@
 """What the scripts share: arguments, the network, and its evaluation by our own protocol.
 
-Every script trains a multilayer perceptron on ``international`` deals,
-and writes it to a file that ``king evaluate`` takes whatever framework made it, without torch:
+Every script trains a multilayer perceptron on ``international`` deals, and writes it to a file that
+``king evaluate`` takes whatever framework made it, without torch:
 
     king evaluate train.frameworks.common:MlpAgent,path=runs/cleanrl.safetensors --against random
 """
@@ -122,7 +122,7 @@ class MlpAgent(ScoreAgent):
 
 
 def _relu(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.maximum(values, 0)
+    return np.maximum(values, 0)  # type: ignore[no-any-return]
 
 
 def save_layers(path: Path, network: Any) -> None:

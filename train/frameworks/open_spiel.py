@@ -1,6 +1,6 @@
 """OpenSpiel's DQN in seat 0 against its uniform random bots, then our own evaluation.
 
-    python -m train.frameworks.open_spiel --seconds 120
+``python -m train.frameworks.open_spiel --seconds 120``
 """
 
 from __future__ import annotations

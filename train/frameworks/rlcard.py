@@ -1,6 +1,6 @@
 """RLCard's DQN by self-play, one network in all four seats, then our own evaluation.
 
-    python -m train.frameworks.rlcard --seconds 120
+``python -m train.frameworks.rlcard --seconds 120``
 """
 
 from __future__ import annotations

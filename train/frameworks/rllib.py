@@ -1,6 +1,6 @@
 """RLlib's PPO (new API stack) by self-play, one module in all four seats, then our own evaluation.
 
-    python -m train.frameworks.rllib --seconds 180
+``python -m train.frameworks.rllib --seconds 180``
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # nothing leaves this machine
 
-import ray  # noqa: E402
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec  # noqa: E402
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
+import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-from king_env.adapters.rllib import SHARED, KingRllibEnv, MaskedModule  # noqa: E402
-from train.evaluation.duplicate import Evaluation  # noqa: E402
-from train.frameworks.common import POINT_SCALE, VARIANT, Run  # noqa: E402
+from king_env.adapters.rllib import SHARED, KingRllibEnv, MaskedModule
+from train.evaluation.duplicate import Evaluation
+from train.frameworks.common import POINT_SCALE, VARIANT, Run
 
 
 def configure(seed: int, smoke: bool) -> PPOConfig:
@@ -47,6 +47,7 @@ def configure(seed: int, smoke: bool) -> PPOConfig:
             train_batch_size_per_learner=size,
             minibatch_size=min(256, size),
             num_epochs=4,
+            shuffle_batch_per_epoch=True,
         )
         .debugging(seed=seed, log_level="ERROR")
     )

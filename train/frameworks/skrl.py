@@ -1,6 +1,6 @@
 """skrl's PPO in one seat against random, then our own evaluation.
 
-    python -m train.frameworks.skrl --seconds 120
+``python -m train.frameworks.skrl --seconds 120``
 """
 
 from __future__ import annotations

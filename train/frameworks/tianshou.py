@@ -1,6 +1,6 @@
 """Tianshou's DQN in one seat against random, then our own evaluation.
 
-    python -m train.frameworks.tianshou --seconds 120
+``python -m train.frameworks.tianshou --seconds 120``
 """
 
 from __future__ import annotations

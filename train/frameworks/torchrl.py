@@ -1,6 +1,6 @@
 """TorchRL's PPO by self-play, one network in all four seats, then our own evaluation.
 
-    python -m train.frameworks.torchrl --seconds 120
+``python -m train.frameworks.torchrl --seconds 120``
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
                 advantages(deal)
         decisions = torch.cat([acting(deal) for deal in deals])
         for _ in range(4):
-            for rows in torch.randperm(len(decisions)).split(256):
+            for rows in torch.randperm(len(decisions)).split(256):  # type: ignore[no-untyped-call]
                 parts = loss(decisions[rows])
                 total = parts["loss_objective"] + parts["loss_critic"] + parts["loss_entropy"]
                 optimizer.zero_grad()
