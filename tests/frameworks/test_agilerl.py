@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 pytest.importorskip("agilerl", reason="agilerl is not installed")
 
-from king_env.adapters.agilerl import make_vec
+from king_env.adapters.agilerl import collect, make_vec
 from tests.frameworks.seats import check_rewards, check_seed
 from tests.frameworks.smoke import run_script
 
@@ -26,7 +27,7 @@ def test_same_seed_same_episodes() -> None:
     check_seed(lambda: make_vec(4, opponents="random"))
 
 
-def make_agent(env: Any, num_envs: int, learn_step: int) -> Any:
+def make_agent(env: Any, num_envs: int, learn_step: int, **settings: float) -> Any:
     from agilerl.algorithms import PPO
 
     return PPO(
@@ -34,40 +35,43 @@ def make_agent(env: Any, num_envs: int, learn_step: int) -> Any:
         env.single_action_space,
         num_envs=num_envs,
         learn_step=learn_step,
+        **settings,
     )
 
 
 def test_masks() -> None:
-    from agilerl.rollouts import collect_rollouts
-
     env = make_vec(16, opponents="random", skip_forced=False)
     agent = make_agent(env, 16, 10_016)
-    collect_rollouts(agent, env)
+    collect(agent, env)
     batch = agent.rollout_buffer.get_tensor_batch()
     assert len(batch) >= 10_000
     assert batch["action_masks"].gather(1, batch["actions"].long().view(-1, 1)).all()
 
 
-def test_rollouts_deliver_the_scores() -> None:
-    from agilerl.rollouts import collect_rollouts
-
+def test_returns_are_the_scores_of_their_own_deal() -> None:
+    """With lambda 1 a return is what is paid from a decision to the end of its deal."""
     env = make_vec(4, opponents="random")
-    agent = make_agent(env, 4, 200)
+    agent = make_agent(env, 4, 400, gamma=1.0, gae_lambda=1.0)
     ended: list[float] = []
     step = env.step
 
     def watch(actions: Any) -> Any:
         result = step(actions)
-        over = np.flatnonzero(result[2])
         final = result[4].get("final_info", {})
-        ended.extend(float(final["scores"][row, final["seat"][row]]) for row in over)
+        for row in np.flatnonzero(result[2]):
+            ended.append(float(final["scores"][row, final["seat"][row]]))
         return result
 
     env.step = watch
-    scores = collect_rollouts(agent, env)[0]
-    assert len(scores) > 5 and [float(score) for score in scores] == ended
-    kept = agent.rollout_buffer.buffer["rewards"]
-    assert np.isfinite(np.asarray(kept)).all()
+    scores, _ = collect(agent, env)
+    assert len(scores) > 20 and [float(score) for score in scores] == ended
+    kept = agent.rollout_buffer.buffer
+    returns, rewards = np.asarray(kept["returns"]), np.asarray(kept["rewards"])
+    began = np.asarray(kept["dones"])
+    for slot in range(4):
+        first = [0, *np.flatnonzero(began[:, slot])]
+        for start, stop in pairwise(first):
+            assert returns[start, slot] == pytest.approx(rewards[start:stop, slot].sum(), abs=1e-3)
 
 
 def test_script(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 import torch
 from agilerl.algorithms import PPO
-from agilerl.rollouts import collect_rollouts
 
-from king_env.adapters.agilerl import make_vec
+from king_env.adapters.agilerl import collect, make_vec
 from train.evaluation.duplicate import Evaluation
 from train.frameworks.common import VARIANT, Run
 
@@ -42,10 +41,9 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
         batch_size=256,
     )
     env.reset(seed=run.seed)
-    now: dict[str, object] = {}
+    now: tuple[object, ...] = ()
     while run.goes_on():
-        _, observation, done, scores, info = collect_rollouts(learner, env, **now)
-        now = {"last_obs": observation, "last_done": done, "last_scores": scores, "last_info": info}
+        _, now = collect(learner, env, now)
         learner.learn()
     return run.finish(learner.actor)
 
