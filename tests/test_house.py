@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import tomllib
@@ -17,6 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # A package may import itself and what stands before it.
 LAYERS = ("king_env", "agents", "train")
+
+# Each file of pins, and the extras it is for.
+PINS = {
+    "constraints.txt": ("train", "dev", "bench"),
+    "constraints-frameworks.txt": ("frameworks", "test"),
+    "constraints-rllib.txt": ("rllib", "test"),
+    "constraints-agilerl.txt": ("agilerl", "test"),
+}
 
 # Written so that no pattern finds itself.
 FOREIGN = {
@@ -46,8 +55,8 @@ def _imported_packages(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-def _constraints() -> dict[str, Requirement]:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
+def _constraints(file: str = "constraints.txt") -> dict[str, Requirement]:
+    lines = (ROOT / file).read_text().splitlines()
     pins = [Requirement(line) for line in lines if line and not line.startswith("#")]
     return {canonicalize_name(pin.name): pin for pin in pins}
 
@@ -85,18 +94,21 @@ def test_imports_point_one_way(package: str) -> None:
     assert not found, "\n".join(found)
 
 
-def test_constraints_are_exact_and_within_the_ranges() -> None:
-    pins = _constraints()
+@pytest.mark.parametrize("file", PINS)
+def test_constraints_are_exact_and_within_the_ranges(file: str) -> None:
+    pins = _constraints(file)
     for pin in pins.values():
         assert re.fullmatch(r"==[^=*,]+", str(pin.specifier)), f"not an exact pin: {pin}"
-    for requirement in _project_requirements("train", "dev", "bench"):
+    for requirement in _project_requirements(*PINS[file]):
         version = str(pins[canonicalize_name(requirement.name)].specifier).removeprefix("==")
         assert requirement.specifier.contains(version), f"{requirement} refuses {version}"
 
 
 def test_constraints_pin_everything_that_is_installed() -> None:
-    pins = _constraints()
-    todo = _project_requirements("train", "dev", "bench")
+    """In the environment of a framework too: ``make test-rllib`` and its like say which pins."""
+    file = os.environ.get("KING_PINS", "constraints.txt")
+    pins = _constraints(file)
+    todo = _project_requirements(*PINS[file])
     seen: set[str] = set()
     while todo:
         requirement = todo.pop()
@@ -112,4 +124,4 @@ def test_constraints_pin_everything_that_is_installed() -> None:
         seen.add(name)
         todo += [Requirement(line) for line in requires]
     assert "numba" in seen
-    assert seen <= pins.keys(), f"not in constraints.txt: {sorted(seen - pins.keys())}"
+    assert seen <= pins.keys(), f"not in {file}: {sorted(seen - pins.keys())}"

@@ -1,0 +1,47 @@
+"""King in other frameworks, one file a framework. Each is imported only when it is asked for.
+
+An adapter translates names and holds no rule. ``king_env`` itself imports none of them, and none of
+the frameworks is needed for anything else.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+EXTRAS: Final = {
+    "agilerl": "agilerl",
+    "open_spiel": "frameworks",
+    "pyspiel": "frameworks",
+    "ray": "rllib",
+    "rlcard": "frameworks",
+    "skrl": "frameworks",
+    "tianshou": "frameworks",
+    "torchrl": "frameworks",
+}
+"""The extra of ``king-env`` that installs a framework, by the name it is imported under."""
+
+
+class FrameworkMissingError(ImportError):
+    """A framework that is not installed; the message is one line with the command that helps."""
+
+
+def framework(module: str) -> Any:
+    """Returns a module of a framework.
+
+    Raises:
+        FrameworkMissingError: if the framework is not installed.
+    """
+    name = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # the framework is there; a part of it, or something that it needs, is not
+        extra = EXTRAS[name]
+        raise FrameworkMissingError(
+            f"{name} is not installed: pip install 'king-env[{extra}]'", name=name
+        ) from None
+
+
+__all__ = ["EXTRAS", "FrameworkMissingError", "framework"]
