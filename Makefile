@@ -16,8 +16,8 @@ test-slow: .venv/.installed  ## Run the slow tests
 
 # Frameworks that cannot share an environment have one of their own, which also shows that our
 # environments pass with its older Gymnasium (rllib) or PettingZoo (agilerl).
-test-frameworks: .venv-frameworks/.installed  ## Test OpenSpiel, RLCard, TorchRL, Tianshou and skrl
-	KING_PINS=constraints-frameworks.txt KING_FRAMEWORKS="open_spiel rlcard skrl tianshou torchrl" \
+test-frameworks: .venv-frameworks/.installed  ## Test OpenSpiel, RLCard, TorchRL, Tianshou, skrl and SB3
+	KING_PINS=constraints-frameworks.txt KING_FRAMEWORKS="open_spiel rlcard sb3_contrib skrl tianshou torchrl" \
 		.venv-frameworks/bin/python -m pytest --durations=10 tests/frameworks tests/test_house.py
 
 test-rllib: .venv-rllib/.installed  ## Test Ray RLlib, and our environments with Gymnasium 1.2.2

@@ -15,7 +15,9 @@ EXTRAS: Final = {
     "pyspiel": "frameworks",
     "ray": "rllib",
     "rlcard": "frameworks",
+    "sb3_contrib": "frameworks",
     "skrl": "frameworks",
+    "stable_baselines3": "frameworks",
     "tianshou": "frameworks",
     "torchrl": "frameworks",
 }

@@ -28,6 +28,7 @@ ADAPTERS = {
     "open_spiel": "pyspiel",
     "rlcard": "rlcard",
     "rllib": "ray",
+    "sb3": "stable_baselines3",
     "skrl": "skrl",
     "tianshou": "tianshou",
     "torchrl": "torchrl",
