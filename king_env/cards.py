@@ -17,7 +17,6 @@ Suit: TypeAlias = int
 
 NUM_CARDS: Final = 52
 NUM_RANKS: Final = 13
-NUM_SUITS: Final = 4
 SUITS: Final = "SHDC"
 RANKS: Final = "23456789TJQKA"
 SPADES, HEARTS, DIAMONDS, CLUBS = range(4)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from king_env.engine.jit import i64, inline, kernel, u64
+from king_env.engine.jit import i64, inline, u64
 
 _GOLDEN: Final = u64(0x9E3779B97F4A7C15)
 _MIX_1: Final = u64(0xBF58476D1CE4E5B9)
@@ -79,9 +79,3 @@ def below_exact(key: Any, number: Any, bound: Any) -> Any:
         number += 1000
         bits = draw(key, number)
     return bits % bound
-
-
-@kernel
-def make_key_from_python(seed: int, match: int, deal: int, stream: int) -> Any:
-    """Returns ``make_key`` for callers outside kernels; ``seed`` is a uint64."""
-    return make_key(seed, match, deal, stream)

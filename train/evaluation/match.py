@@ -42,8 +42,6 @@ from train.kernels import next_deals
 CHUNK: Final = 4096
 """Games played in step; fewer where an agent's ``chunk`` says so, as slow ones show progress."""
 
-CONTROL_OTHERS: Final = 0
-"""In ``games.control``: a seat whose agent is not compiled."""
 
 Progress: TypeAlias = Callable[[int], object]
 """Is told how many games have been finished since it was last told."""
