@@ -436,7 +436,7 @@ def _random_network() -> Policy:
         name: rng.normal(0, 0.05, shape).astype(np.float32)
         for name, shape in tensor_shapes(NUM_FEATURES, WIDTH).items()
     }
-    return NeuralPolicy(Weights(columns, True, tensors, {}))
+    return NeuralPolicy(Weights(columns, True, 1.0, tensors, {}))
 
 
 def _act() -> list[Row]:

@@ -146,6 +146,7 @@ def save_checkpoint(
         "num_features": NUM_FEATURES,
         "num_actions": NUM_ACTIONS,
         "canonical_suits": config.network.canonical_suits,
+        "rule_prior": network.rule_prior,
         "columns": [int(column) for column in network.columns],
         "variants": [variant.name for variant in variants],
         "variant_data": [variant.data for variant in variants],

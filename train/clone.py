@@ -29,8 +29,6 @@ MEASURE_EVERY: Final = 4
 """Of the steps that learn, one in so many is measured."""
 NEAR: Final = 1.0
 """Points by which the agent may prefer its own choice to one that counts as near agreement."""
-WRONG: Final = 100.0
-"""Points that a choice costs to which the agent gives no estimate."""
 
 
 def clone_update(
@@ -59,9 +57,12 @@ def clone_update(
     order = np.concatenate([np.arange(start, len(batch), num_steps) for start in range(num_steps)])
     for number, pick in enumerate(np.array_split(order, num_steps)):
         with torch.set_grad_enabled(optimizer is not None):
-            logits_NA, value_N = network(batch.words[pick], batch.numbers[pick])
-            log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(batch.mask[pick]))
-            target_NA = torch.from_numpy(batch.target[pick])
+            points_NA = torch.from_numpy(batch.points[pick])
+            label_N = torch.from_numpy(batch.action[pick])
+            legal_NA = legal_tensor(batch.mask[pick])
+            logits_NA, value_N = network(batch.words[pick], batch.numbers[pick], batch.points[pick])
+            log_prob_NA = masked_log_softmax(logits_NA, legal_NA)
+            target_NA = lesson(points_NA, legal_NA, label_N, config.temperature)
             miss_N = -(target_NA * log_prob_NA).sum(1)
             value_loss_N = 0.5 * (value_N - torch.from_numpy(returns[pick])).square()
             loss_N = miss_N + config.value_coef * value_loss_N
@@ -70,9 +71,8 @@ def clone_update(
             step(network, optimizer, loss, channel, MAX_GRAD_NORM)
             if number % MEASURE_EVERY:
                 continue
-        label_N = torch.from_numpy(batch.action[pick])
         chosen_N = log_prob_NA.detach().argmax(1)
-        regret_N = regrets(target_NA, chosen_N, config.temperature)
+        regret_N = -points_NA.gather(1, chosen_N[:, None])[:, 0]
         groups = {"kind": batch.kind[pick], "stratum": batch.stratum[pick]}
         sums.add("clone_loss", miss_N, groups)
         sums.add("value_loss", value_loss_N, groups)
@@ -82,16 +82,15 @@ def clone_update(
         _count_ruffs(batch, pick, chosen_N.numpy(), sums)
 
 
-def regrets(target_NA: Tensor, chosen_N: Tensor, temperature: float) -> Tensor:
-    """Returns by how many points the agent prefers its own choices to others, `[N]`.
+def lesson(points_NA: Tensor, legal_NA: Tensor, label_N: Tensor, temperature: float) -> Tensor:
+    """Returns the distribution that stands for the agent's opinion, `[N, A]`.
 
-    Probabilities stand in proportion to ``exp(points / temperature)``. Where only the agent's
-    choice counts (temperature 0, decisions before the first card) another one costs ``WRONG``.
+    Probabilities stand in proportion to ``exp(points / temperature)``; with temperature 0 the
+    agent's choice gets all.
     """
-    best_N = target_NA.max(1).values
-    likely_N = target_NA.gather(1, chosen_N[:, None])[:, 0]
-    points_N = temperature * (best_N.log() - likely_N.clamp_min(1e-30).log())
-    return torch.where(best_N < 1, points_N, (likely_N < 1).float() * WRONG).clamp_max(WRONG)
+    if temperature == 0:
+        return torch.zeros_like(points_NA).scatter_(1, label_N[:, None], 1.0)
+    return masked_log_softmax(points_NA / temperature, legal_NA).exp()
 
 
 def _count_ruffs(

@@ -27,6 +27,13 @@ class NetworkConfig:
 
     width: int = item("units in each of the two hidden layers", 256, low=8, high=4096)
     canonical_suits: bool = item("sort the suits before the network sees them", True)
+    rule_prior: float = item(
+        "what a point of the rule-based agent's own estimate adds to a logit; 0: the network "
+        "decides alone",
+        1.0,
+        low=0.0,
+        high=100.0,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,8 +58,8 @@ class DrawConfig:
 class CloneConfig:
     """The start: imitation of the rule-based agent, the value head included."""
 
-    decisions: int = item("decisions to imitate, 0 = start from scratch", 4_000_000, low=0)
-    most: int = item("go on up to here while the gate is not passed", 4_000_000, low=0)
+    decisions: int = item("decisions to imitate, 0 = start from scratch", 260_000, low=0)
+    most: int = item("go on up to here while the gate is not passed", 260_000, low=0)
     batch: int = item("decisions of one step", 256, low=16, high=65536)
     lr: float = item("learning rate at the start", 1e-3, low=1e-6, high=0.1)
     lr_end: float = item("learning rate at the end", 1e-4, low=0.0, high=0.1)
@@ -66,7 +73,7 @@ class CloneConfig:
     )
     sharpen: float = item(
         "factor on the logits when cloning is done; the best action stays, chance plays less",
-        2.0,
+        1.0,
         low=0.1,
         high=10.0,
     )

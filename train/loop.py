@@ -127,7 +127,10 @@ def run_training(
         config = dataclasses.replace(
             config,
             network=dataclasses.replace(
-                config.network, width=started.width, canonical_suits=started.canonical
+                config.network,
+                width=started.width,
+                canonical_suits=started.canonical,
+                rule_prior=started.rule_prior,
             ),
         )
     if resume is not None:
@@ -213,7 +216,10 @@ class _Learner:
         self.strata = Strata(self.variants)
         self.opponent = make_opponent(config.tables.against, config.tables.whole_team)
         self.network = ActorCritic(
-            columns, config.network.width, derived_seed(config.seed, 4) % 2**63
+            columns,
+            config.network.width,
+            derived_seed(config.seed, 4) % 2**63,
+            config.network.rule_prior,
         )
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
@@ -284,14 +290,13 @@ class _Learner:
             self.config.network.canonical_suits,
             None if cloning else self._act,
             self.config.clone.random_moves if cloning else 0.0,
-            self.config.clone.temperature,
             self.opponent.agent,
         )
 
-    def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
+    def _act(self, words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
         """Draws actions from the policy."""
         with torch.no_grad():
-            logits_NA, values_N = self.network(words, numbers)
+            logits_NA, values_N = self.network(words, numbers, points)
         actions = np.empty(len(words), dtype=np.int64)
         log_probs = np.empty(len(words), dtype=np.float32)
         kernels.choose(logits_NA.numpy(), mask, keys, 1, actions, log_probs)

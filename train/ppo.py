@@ -43,7 +43,7 @@ def ppo_losses(
     entropy over legal actions only. Source: Schulman et al. 2017, "Proximal policy optimization
     algorithms", equation 7.
     """
-    logits_NA, value_N = network(batch.words[pick], batch.numbers[pick])
+    logits_NA, value_N = network(batch.words[pick], batch.numbers[pick], batch.points[pick])
     log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(batch.mask[pick]))
     action_N = torch.from_numpy(batch.action[pick])
     log_prob_N = log_prob_NA.gather(1, action_N[:, None])[:, 0]

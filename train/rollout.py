@@ -22,7 +22,7 @@ import numpy.typing as npt
 from agents.base import CompiledOpponents
 from agents.kernels import RULE, act_rows
 from agents.neural import features
-from agents.neural.opinions import rule_targets
+from agents.neural.opinions import rule_points
 from agents.registry import make_agent
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
@@ -60,10 +60,17 @@ DECISIONS_PER_DEAL: Final = 36
 """About how many decisions four learners make in a deal; sets the number of deals."""
 
 Actor: TypeAlias = Callable[
-    [npt.NDArray[np.uint64], npt.NDArray[np.int16], npt.NDArray[np.uint64], npt.NDArray[np.uint64]],
+    [
+        npt.NDArray[np.uint64],
+        npt.NDArray[np.int16],
+        npt.NDArray[np.float32],
+        npt.NDArray[np.uint64],
+        npt.NDArray[np.uint64],
+    ],
     tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]],
 ]
-"""Words, numbers, legal actions and random keys in; actions, log-probabilities and values out."""
+"""Words, numbers, opinions of the rule-based agent, legal actions and random keys in; actions,
+log-probabilities and values out."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ class Decisions:
         before: `[N, 4]` float32, point scales over the mean that seats scored before their first
             decision, which no decision is paid for.
         score: `[N, 4]` float32, point scales over the mean of whole deals.
-        target: `[D, A]` float32, the distribution to imitate; `[0, A]` where there is none.
+        points: `[D, A]` float32, the rule-based agent's opinion, see ``agents.neural.opinions``.
         game: `[D]` int32, the game of a decision.
         seat: `[D]` uint8, its seat.
     """
@@ -157,7 +164,7 @@ class Decisions:
     results: npt.NDArray[np.float64]
     before: npt.NDArray[np.float32]
     score: npt.NDArray[np.float32]
-    target: npt.NDArray[np.float32]
+    points: npt.NDArray[np.float32]
     game: npt.NDArray[np.int32]
     seat: npt.NDArray[np.uint8]
 
@@ -312,7 +319,6 @@ def play(
     canonical: bool,
     actor: Actor | None,
     random_moves: float = 0.0,
-    temperature: float = 0.0,
     frozen: BatchPolicy | None = None,
 ) -> Decisions:
     """Plays deals to the end and returns the learner's decisions.
@@ -326,7 +332,6 @@ def play(
         canonical: sort the suits.
         actor: the policy; None plays the rule-based agent and ``action`` is its choice.
         random_moves: share of moves that are played at random instead; ``action`` stays.
-        temperature: of the distribution to imitate, see ``rule_targets``.
         frozen: plays the seats that ``deals`` calls frozen; their decisions are not kept.
     """
     num_games = len(deals.numbers)
@@ -380,16 +385,15 @@ def play(
         keys = np.empty(size, dtype=np.uint64)
         decision_keys(games, rows, agent_seed, keys)
         played = np.empty(size, dtype=np.int64)
+        points = np.empty((size, NUM_ACTIONS), dtype=np.float32)
+        rule_points(games, env.tables, rows, orders, points)
         if actor is None:
             act_rows(games, env.tables, rows, RULE, keys, played)
             action = np.empty(size, dtype=np.int64)
             features.to_canonical(games, env.tables, rows, orders, played, action)
             log_prob = value = np.zeros(size, dtype=np.float32)
-            target = np.empty((size, NUM_ACTIONS), dtype=np.float32)
-            rule_targets(games, env.tables, rows, orders, played, temperature, target)
         else:
-            action, log_prob, value = actor(words, numbers, mask, keys)
-            target = np.empty((0, NUM_ACTIONS), dtype=np.float32)
+            action, log_prob, value = actor(words, numbers, points, mask, keys)
             features.to_real(games, env.tables, rows, orders, action, played)
         if random_moves > 0:
             disturb(games, rows, keys, random_moves, played)
@@ -405,7 +409,7 @@ def play(
             "action": action,
             "log_prob": log_prob,
             "value": value,
-            "target": target,
+            "points": points,
             "kind": kind,
             "stratum": stratum,
             "ruff": ruff,

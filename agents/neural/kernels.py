@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from agents.neural.features import canonicalise, real_action
+from agents.neural.opinions import write_points
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS
 from king_env.engine.jit import inline, kernel, lowest
 from king_env.engine.layout import ONE, ZERO, i64, u64
@@ -194,6 +195,7 @@ def act_one(
     second_bias: Any,
     policy_weight: Any,
     policy_bias: Any,
+    rule_prior: float,
     key: int,
     sample: int,
     words: Any,
@@ -205,7 +207,8 @@ def act_one(
     """Returns the action of a network for the seat to act of ``games[i]``.
 
     ``words [1, W]``, ``numbers [1, K]``, ``mask [1, 3]``, ``hidden [2, H]`` and ``logits [1, A]``
-    are room to work in. A forced move needs no network.
+    are room to work in. A forced move needs no network. ``rule_prior`` is what a point of the
+    rule-based agent's opinion adds to a logit.
     """
     g = games[i]
     t = tables[g.variant]
@@ -224,8 +227,11 @@ def act_one(
         if x > 0:
             for h in range(width):
                 hidden[1, h] += x * second_weight[source, h]
+    if rule_prior > 0.0:
+        write_points(g, t, order, logits, 0)
     for action in range(NUM_ACTIONS):
-        logits[0, action] = policy_bias[action]
+        opinion = f32(rule_prior) * logits[0, action] if rule_prior > 0.0 else f32(0.0)
+        logits[0, action] = policy_bias[action] + opinion
     for source in range(width):
         x = hidden[1, source]
         if x > 0:

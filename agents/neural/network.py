@@ -21,6 +21,7 @@ from king_env.engine.actions import NUM_ACTIONS
 
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int16]
+Points = npt.NDArray[np.float32]
 
 
 class _SparseFirstLayer(torch.autograd.Function):
@@ -59,11 +60,19 @@ class ActorCritic(nn.Module):
         columns: `[C]` int64, the features in use.
         width: H.
         seed: of the initial weights.
+        rule_prior: what a point of the rule-based agent's opinion adds to a logit.
     """
 
-    def __init__(self, columns: npt.NDArray[np.int64], width: int, seed: int = 0) -> None:
+    def __init__(
+        self,
+        columns: npt.NDArray[np.int64],
+        width: int,
+        seed: int = 0,
+        rule_prior: float = 0.0,
+    ) -> None:
         super().__init__()
         self.columns = columns
+        self.rule_prior = rule_prior
         self.column_of = column_map(columns)
         generator = torch.Generator().manual_seed(seed % 2**63)
         # About a tenth of the inputs of the first layer is on, so its scale follows that.
@@ -86,12 +95,14 @@ class ActorCritic(nn.Module):
         self.value_weight: nn.Parameter
         self.value_bias: nn.Parameter
 
-    def forward(self, words: Words, numbers: Numbers) -> tuple[Tensor, Tensor]:
+    def forward(self, words: Words, numbers: Numbers, points: Points) -> tuple[Tensor, Tensor]:
         """Returns the logits and values of packed observations.
 
         Args:
             words: `[N, W]` uint64 bits, suits in canonical order.
             numbers: `[N, K]` int16.
+            points: `[N, A]` float32, the rule-based agent's opinion, see ``opinions``; not looked
+                at without ``rule_prior``.
 
         Returns:
             logits_NA, illegal actions included, and values_N in point scales.
@@ -105,6 +116,9 @@ class ActorCritic(nn.Module):
         hidden_NH = torch.relu(first_NH)
         hidden_NH = torch.relu(torch.addmm(self.second_bias, hidden_NH, self.second_weight))
         logits_NA = torch.addmm(self.policy_bias, hidden_NH, self.policy_weight)
+        if self.rule_prior:
+            # Residual policy learning (Silver et al. 2018): the network corrects a given policy.
+            logits_NA = logits_NA + self.rule_prior * torch.from_numpy(points)
         values_N = torch.addmm(self.value_bias, hidden_NH, self.value_weight)[:, 0]
         return logits_NA, values_N
 
@@ -130,6 +144,7 @@ class ActorCritic(nn.Module):
         Raises:
             ValueError: if the widths differ, or it uses features that this network does not.
         """
+        self.rule_prior = weights.rule_prior
         own = self.first_bias.shape[0]
         if weights.width != own:
             raise ValueError(f"width: found {weights.width}; allowed: {own}")

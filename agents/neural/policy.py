@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural import features, kernels
+from agents.neural import features, kernels, opinions
 from agents.neural.weights import CheckpointError, Weights, load_weights
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, ActionId
@@ -82,6 +82,7 @@ class NeuralPolicy:
             *self._first,
             *self._second,
             *self._policy,
+            self.weights.rule_prior,
             key,  # type: ignore[arg-type]  # a kernel takes numpy integers too
             int(self.sample),
             self._words,
@@ -98,6 +99,10 @@ class NeuralPolicy:
         rows = np.arange(len(views), dtype=np.int64)
         words, numbers, mask, orders = self.look(views, tables, rows)
         logits, _ = self.forward(words, numbers)
+        if self.weights.rule_prior > 0:
+            points = np.empty_like(logits)
+            opinions.rule_points(views, tables, rows, orders, points)
+            logits += np.float32(self.weights.rule_prior) * points
         chosen = np.empty(len(rows), dtype=np.int64)
         log_probs = np.empty(len(rows), dtype=np.float32)
         kernels.choose(logits, mask, keys, int(self.sample), chosen, log_probs)
@@ -130,7 +135,10 @@ class NeuralPolicy:
     def forward(
         self, words: npt.NDArray[np.uint64], numbers: npt.NDArray[np.int16]
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Returns logits `[M, A]` and values `[M]`, in point scales, for what ``look`` gave."""
+        """Returns logits `[M, A]` and values `[M]`, in point scales, for what ``look`` gave.
+
+        What the rule-based agent thinks comes on top of the logits, see ``Weights.rule_prior``.
+        """
         hidden = np.empty((len(words), self.weights.width), dtype=np.float32)
         kernels.first_layer(words, numbers, self._column_of, *self._first, hidden)
         np.maximum(hidden, 0, out=hidden)

@@ -43,12 +43,15 @@ class Weights:
     Attributes:
         columns: `[C]` int64, ascending: the features that the network uses.
         canonical: the suits are sorted before the network sees them, see ``features``.
+        rule_prior: what a point of the rule-based agent's opinion adds to a logit, see
+            ``opinions``; 0: the network decides alone.
         tensors: weights by name, see ``tensor_shapes``.
         meta: everything else of the JSON file.
     """
 
     columns: npt.NDArray[np.int64]
     canonical: bool
+    rule_prior: float
     tensors: Mapping[str, Float]
     meta: Mapping[str, Any]
 
@@ -181,6 +184,11 @@ def load_weights(path: str | Path) -> Weights:
         raise CheckpointError(
             f"checkpoint {meta_file}: canonical_suits: found {canonical!r}; allowed: true, false"
         )
+    rule_prior = meta.get("rule_prior", 0.0)
+    if not isinstance(rule_prior, (int, float)) or not 0 <= rule_prior <= 100:
+        raise CheckpointError(
+            f"checkpoint {meta_file}: rule_prior: found {rule_prior!r}; allowed: 0 to 100"
+        )
     tensors = read_tensors(file)
     width = tensors["first.bias"].size if "first.bias" in tensors else 0
     shapes = tensor_shapes(len(columns), width)
@@ -199,7 +207,7 @@ def load_weights(path: str | Path) -> Weights:
         if not np.isfinite(tensor).all():
             raise CheckpointError(f"checkpoint {file}: {name}: holds values that are not finite")
     arrays = {name: np.ascontiguousarray(tensors[name]) for name in shapes}
-    return Weights(columns, canonical, arrays, meta)
+    return Weights(columns, canonical, float(rule_prior), arrays, meta)
 
 
 def _columns(meta: Mapping[str, Any], file: Path) -> npt.NDArray[np.int64]:

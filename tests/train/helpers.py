@@ -42,8 +42,11 @@ def variants_of(*names: str) -> list[Variant]:
     return [load_variant(name) for name in names]
 
 
-def small_network(variants: Sequence[Variant], canonical: bool = True) -> ActorCritic:
-    network = ActorCritic(columns_in_use(variants, DrawConfig(), canonical), 32, seed=1)
+def small_network(
+    variants: Sequence[Variant], canonical: bool = True, rule_prior: float = 0.0
+) -> ActorCritic:
+    columns = columns_in_use(variants, DrawConfig(), canonical)
+    network = ActorCritic(columns, 32, seed=1, rule_prior=rule_prior)
     with torch.no_grad():  # a policy that prefers some actions
         network.policy_weight.mul_(100.0)
     return network
@@ -59,9 +62,9 @@ def sampled(
 ) -> Decisions:
     """Plays with the policy of a network."""
 
-    def act(words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
+    def act(words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
         with torch.no_grad():
-            logits, values = network(words, numbers)
+            logits, values = network(words, numbers, points)
         actions = np.empty(len(words), dtype=np.int64)
         log_probs = np.empty(len(words), dtype=np.float32)
         kernels.choose(logits.numpy(), mask, keys, 1, actions, log_probs)

@@ -12,9 +12,13 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
+from agents.neural.network import ActorCritic
 from agents.neural.policy import load_policy
 from agents.neural.weights import CheckpointError, load_weights
-from king_env.policy import decision_keys
+from agents.registry import make_agent
+from king_env.engine.actions import NUM_ACTIONS
+from king_env.envs.batch import BatchEnv
+from king_env.policy import BatchPolicy, decision_keys
 from train.checkpoint import (
     Progress,
     RunError,
@@ -24,6 +28,8 @@ from train.checkpoint import (
     save_checkpoint,
     thinned_checkpoints,
 )
+from train.config import DrawConfig
+from train.rollout import columns_in_use
 
 from .helpers import sampled, small_network, tiny, variants_of
 
@@ -31,11 +37,12 @@ from .helpers import sampled, small_network, tiny, variants_of
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    network = small_network(variants_of("international"))
+    network = small_network(variants_of("international"), rule_prior=0.5)
     optimizer = torch.optim.Adam(network.parameters())
     words = np.random.default_rng(0).integers(0, 2**63, (8, 21)).astype(np.uint64)
     numbers = np.ones((8, 59), dtype=np.int16)
-    logits, values = network(words, numbers)
+    points = np.zeros((8, NUM_ACTIONS), dtype=np.float32)
+    logits, values = network(words, numbers, points)
     (logits.sum() + values.sum()).backward()
     optimizer.step()
     progress = Progress(iteration=12, decisions=345)
@@ -46,7 +53,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_checkpoint_gives_the_same_network(run: Path) -> None:
     variants = variants_of("international")
     weights = load_weights(run)
-    network = small_network(variants)
+    network = small_network(variants, rule_prior=0.5)
     optimizer = torch.optim.Adam(network.parameters())
     load_training(run / "checkpoints/0012.safetensors", network, optimizer)
     for name, tensor in network.tensors().items():
@@ -56,7 +63,8 @@ def test_a_checkpoint_gives_the_same_network(run: Path) -> None:
     policy = load_policy(run)
     made = sampled(network, variants, 20)
     with torch.no_grad():
-        logits, values = network(made.words, made.numbers)
+        logits, values = network(made.words, made.numbers, made.points)
+        logits -= 0.5 * torch.from_numpy(made.points)
         dense = network.dense_input(made.words, made.numbers) @ network.first_weight
     first = np.maximum(dense.numpy() + weights.tensors["first.bias"], 0)
     assert np.allclose(
@@ -75,7 +83,7 @@ def test_the_sparse_gradient_is_the_dense_one() -> None:
     variants = variants_of("international")
     network = small_network(variants)
     made = sampled(network, variants, 10)
-    logits, values = network(made.words, made.numbers)
+    logits, values = network(made.words, made.numbers, made.points)
     torch.autograd.backward([logits.square().sum() + values.sum()])
     sparse = [p.grad.clone() for p in network.parameters() if p.grad is not None]
     network.zero_grad()
@@ -91,10 +99,28 @@ def test_the_sparse_gradient_is_the_dense_one() -> None:
         assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
+def test_a_new_network_on_the_rule_agents_opinion_plays_as_that_agent(tmp_path: Path) -> None:
+    variants = variants_of("international", "rifki", "russian_auction", "turkish_short")
+    network = ActorCritic(columns_in_use(variants, DrawConfig(), True), 32, rule_prior=1.0)
+    optimizer = torch.optim.Adam(network.parameters())
+    save_checkpoint(tmp_path, network, optimizer, Progress(), tiny(), variants)
+    policy, rule = load_policy(tmp_path), make_agent("rule")
+    assert isinstance(rule, BatchPolicy)
+    env = BatchEnv(variants, 80, seed=4)
+    step = env.reset()
+    alike = []
+    for _ in range(60):
+        keys = np.zeros(len(step.rows), dtype=np.uint64)
+        games = env.games[step.rows].view(np.recarray)
+        expected = rule.act_batch(games, env.tables, keys)
+        found = policy.act_batch(games, env.tables, keys)
+        alike += list(found == expected)
+        step = env.step(expected)
+    assert np.mean(alike) > 0.97  # the rest are cards that it holds to be equally good
+
+
 @pytest.mark.parametrize("sample", [False, True])
 def test_one_position_and_a_batch_choose_alike(run: Path, sample: bool) -> None:
-    from king_env.envs.batch import BatchEnv
-
     policy = load_policy(run, sample=sample)
     env = BatchEnv("international", 50, seed=3)
     step = env.reset()
@@ -167,6 +193,7 @@ def _delete(name: str) -> Callable[[Path], None]:
         (_edit(columns=["a"]), ["columns"]),
         (_edit(columns=[0, 1, 2]), ["first.weight", "allowed: float32 [3, 32]"]),
         (_edit(canonical_suits=1), ["canonical_suits", "allowed: true, false"]),
+        (_edit(rule_prior="much"), ["rule_prior", "found 'much'", "allowed: 0 to 100"]),
         (_write("checkpoints/0012.json", b"{"), ["0012.json", "not valid JSON"]),
         (_write("checkpoints/0012.json", b"[]"), ["expected a JSON object"]),
         (_write("checkpoints/0012.safetensors", b"x" * 40), ["0012.safetensors", "not a whole"]),

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-import pytest
 import torch
 
+from agents.neural.network import legal_tensor
 from train.advantage import gae
-from train.clone import WRONG, clone_update, passes_gate, regrets
+from train.clone import clone_update, lesson, passes_gate
 from train.config import CloneConfig, DrawConfig
 from train.metrics import Sums
 from train.rollout import Decisions, Strata, draw_deals, play
@@ -16,41 +15,40 @@ from train.workers import Channel
 from .helpers import small_network, variants_of
 
 
-def labelled(temperature: float, random_moves: float = 0.1) -> Decisions:
+def labelled() -> Decisions:
     variants = variants_of("international")
     draw = DrawConfig()
     deals = draw_deals(draw, variants, 2, 0, 0, 60, 0)
     strata = Strata(variants)
-    return play(variants, draw, strata, deals, 2, True, None, random_moves, temperature)
+    return play(variants, draw, strata, deals, 2, True, None, random_moves=0.1)
 
 
-def test_targets_are_distributions_over_legal_actions_with_the_choice_on_top() -> None:
+def test_lessons_are_distributions_over_legal_actions_with_the_choice_on_top() -> None:
+    made = labelled()
+    points, action = torch.from_numpy(made.points), torch.from_numpy(made.action)
+    legal = legal_tensor(made.mask)
     for temperature in (0.0, 1.0):
-        made = labelled(temperature)
-        rows = np.arange(len(made))
-        legal = np.unpackbits(made.mask.view(np.uint8), axis=1, bitorder="little")
-        legal = legal[:, : made.target.shape[1]].astype(bool)
-        assert np.allclose(made.target.sum(1), 1, atol=1e-5)
-        assert (made.target[~legal] == 0).all()
-        assert (made.target[rows, made.action] >= made.target.max(1) - 1e-6).all()
-        sure = made.target.max(1) == 1
+        target = lesson(points, legal, action, temperature)
+        assert torch.allclose(target.sum(1), torch.ones(len(made)), atol=1e-5)
+        assert (target[~legal] == 0).all()
+        chosen = target.gather(1, action[:, None])[:, 0]
+        assert (chosen >= target.max(1).values - 1e-6).all()
+        sure = target.max(1).values == 1
         assert sure.all() if temperature == 0 else not sure.all()
 
 
-def test_regret_is_the_difference_of_the_agents_estimates() -> None:
-    points = torch.tensor([[0.0, -1.5, -4.0]])
-    target = torch.softmax(points / 2.0, dim=1)
-    for choice, expected in ((0, 0.0), (1, 1.5), (2, 4.0)):
-        assert float(regrets(target, torch.tensor([choice]), 2.0)) == pytest.approx(expected)
-    certain = torch.tensor([[0.0, 1.0]])
-    assert float(regrets(certain, torch.tensor([1]), 2.0)) == 0
-    assert float(regrets(certain, torch.tensor([0]), 2.0)) == WRONG
+def test_probabilities_follow_the_points() -> None:
+    points = torch.tensor([[0.0, -1.5, -4.0, 0.0]])
+    legal = torch.tensor([[True, True, True, False]])
+    target = lesson(points, legal, torch.tensor([0]), 2.0)
+    expected = torch.softmax(torch.tensor([[0.0, -0.75, -2.0]]), 1)
+    assert torch.allclose(target[:, :3], expected, atol=1e-6)
 
 
 def test_cloning_raises_agreement_and_measuring_changes_nothing() -> None:
     variants = variants_of("international")
     network = small_network(variants)
-    made = labelled(1.0)
+    made = labelled()
     returns = gae(made.reward, made.value, made.following, 1.0)
     config = CloneConfig(batch=128)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)

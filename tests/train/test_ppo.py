@@ -60,7 +60,7 @@ def test_an_update_moves_towards_what_paid() -> None:
 
     def preference() -> float:
         with torch.no_grad():
-            logits, _ = network(batch.words, batch.numbers)
+            logits, _ = network(batch.words, batch.numbers, batch.points)
             probabilities = masked_log_softmax(logits, legal_tensor(batch.mask)).exp()
         return float(probabilities[:, :26].sum(1).mean())
 
