@@ -89,6 +89,10 @@ class TableConfig:
     rule_until: float = item(
         "part of the budget after which all tables are self-play", 0.5, **_SHARE
     )
+    snapshot_share: float = item(
+        "share of the decisions made at tables with three copies of an earlier self", 0.0, **_SHARE
+    )
+    pool_size: int = item("how many earlier selves there are at most", 8, low=1, high=64)
     against: str = item("another agent in the place of the rule-based players", "rule")
     whole_team: bool = item(
         "in partnerships the learner takes both seats of a team at those tables", False
@@ -218,6 +222,12 @@ def check_config(config: TrainConfig, where: str = "config") -> None:
     if len(drawn) != 3 or sum(drawn) == 0:
         problems.append(
             f"{where}.draw.drawn_contracts: found {list(drawn)}; allowed: three weights, not all 0"
+        )
+    shares = config.tables.rule_share + config.tables.snapshot_share
+    if shares > 1:
+        problems.append(
+            f"{where}.tables.snapshot_share: found {config.tables.snapshot_share}; "
+            f"allowed: up to 1 - rule_share ({1 - config.tables.rule_share:g})"
         )
     if config.clone.most < config.clone.decisions:
         problems.append(

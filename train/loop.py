@@ -22,7 +22,13 @@ import torch
 
 from agents.neural import kernels
 from agents.neural.network import ActorCritic
-from agents.neural.weights import LATEST, CheckpointError, find_checkpoint, load_weights
+from agents.neural.weights import (
+    LATEST,
+    CheckpointError,
+    Weights,
+    find_checkpoint,
+    load_weights,
+)
 from king_env.rules.catalogue import Variant, load_variant
 from train import checkpoint as saving
 from train.advantage import gae
@@ -30,6 +36,7 @@ from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
 from train.config import TrainConfig, check_config, load_config, to_toml
 from train.metrics import MetricsFile, Sums, plot_curve
+from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
 from train.progress import Reporter
 from train.rollout import (
@@ -218,11 +225,13 @@ class _Learner:
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
+        self.pool = Pool(run, config.tables.pool_size)
         self.progress = Progress()
         if resumed:
             file = find_checkpoint(run)
             saving.load_training(file, self.network, self.optimizer)
             self.progress = Progress(**load_weights(file).meta["progress"])
+            self.pool.load(self.progress.pool)
         elif init is not None:
             self.network.load(load_weights(init))
             self.progress.phase = "ppo"
@@ -262,7 +271,25 @@ class _Learner:
             self.network.policy_weight.mul_(self.config.clone.sharpen)
             self.network.policy_bias.mul_(self.config.clone.sharpen)
 
-    def _play(self, num_self: int, num_rule: int, cloning: bool) -> Decisions:
+    def _take_snapshot(self, fraction: float) -> None:
+        """Takes the learner into the opponent pool when that is due."""
+        due = snapshots_due(fraction)
+        if self.config.tables.snapshot_share == 0 or due <= self.progress.snapshots:
+            return
+        self.progress.snapshots = due
+        meta = saving.network_meta(self.network, self.progress, self.config, self.variants)
+        weights = Weights(
+            self.network.columns,
+            self.config.network.canonical_suits,
+            self.network.tensors(),
+            meta,
+        )
+        self.pool.add(self.progress.iteration, weights)
+        self.progress.pool = list(self.pool.members)
+
+    def _play(
+        self, num_self: int, num_rule: int, num_snapshot: int = 0, cloning: bool = False
+    ) -> Decisions:
         """Plays this process's share of the deals of an iteration."""
         size = self.channel.size
         deals = draw_deals(
@@ -272,9 +299,12 @@ class _Learner:
             self.progress.iteration,
             self.channel.rank,
             min(GAMES_PER_WORKER // 2, math.ceil(num_self / size)),
-            min(GAMES_PER_WORKER // 2, math.ceil(num_rule / size)),
+            min(GAMES_PER_WORKER // 4, math.ceil(num_rule / size)),
             self.opponent,
+            min(GAMES_PER_WORKER // 4, math.ceil(num_snapshot / size)),
+            len(self.pool.members),
         )
+        agents = () if self.opponent.agent is None else (self.opponent.agent,)
         return play(
             self.variants,
             self.config.draw,
@@ -285,7 +315,7 @@ class _Learner:
             None if cloning else self._act,
             self.config.clone.random_moves if cloning else 0.0,
             self.config.clone.temperature,
-            self.opponent.agent,
+            (*agents, *self.pool.agents),
         )
 
     def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
@@ -339,9 +369,12 @@ class _Learner:
         tables = self.config.tables
         mixed = fraction < tables.rule_until or tables.rule_until == 1
         rule_share = tables.rule_share if mixed else 0.0
+        self._take_snapshot(fraction)
         deals = config.decisions_per_iteration / DECISIONS_PER_DEAL
         batch = self._play(
-            round(deals * (1 - rule_share)), round(4 * deals * rule_share), cloning=False
+            round(deals * (1 - rule_share - tables.snapshot_share)),
+            round(4 * deals * rule_share),
+            round(4 * deals * tables.snapshot_share),
         )
         advantage = gae(batch.reward, batch.value, batch.following, config.gae_lambda)
         sums = Sums(self.strata.names)
@@ -386,18 +419,20 @@ class _Learner:
 
     def _margins(self, batch: Decisions) -> dict[str, float]:
         """Returns the margins at mixed tables, in total and by stratum."""
-        results = self.channel.total(batch.results.reshape(-1)).reshape(-1, 3)
-        points, squares, count = results.sum(0)
-        if count < 2:
-            return {}
-        margins = {
-            f"margin/{name}": float(row[0] / row[2])
-            for name, row in zip(self.strata.names, results, strict=True)
-            if row[2] > 0
-        }
-        variance = (squares - points**2 / count) / (count - 1)
-        error = math.sqrt(max(0.0, variance) / count)
-        return {"margin": float(points / count), "margin_se": error, **margins}
+        shape = batch.results.shape
+        results, pool = self.channel.total(batch.results.reshape(-1)).reshape(shape)
+        out = {}
+        for name, table in (("margin", results), ("pool_margin", pool)):
+            points, squares, count = table.sum(0)
+            if count < 2:
+                continue
+            variance = (squares - points**2 / count) / (count - 1)
+            out[name] = float(points / count)
+            out[f"{name}_se"] = math.sqrt(max(0.0, variance) / count)
+        for name, row in zip(self.strata.names, results, strict=True):
+            if row[2] > 0:
+                out[f"margin/{name}"] = float(row[0] / row[2])
+        return out
 
 
 class _Leader:
@@ -548,6 +583,7 @@ class _Leader:
 
     def _save(self) -> Path:
         learner = self.learner
+        learner.pool.save()
         file = saving.save_checkpoint(
             self.run_folder,
             learner.network,
@@ -557,6 +593,7 @@ class _Leader:
             learner.variants,
         )
         saving.prune_checkpoints(self.run_folder, self.kept)
+        learner.pool.prune(saving.snapshots_named(self.run_folder))
         self.saved_at = time.monotonic()
         return file
 

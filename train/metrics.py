@@ -38,6 +38,8 @@ METRICS: Final[Mapping[str, str]] = {
     "ruffs_found": "share of the rule-based agent's winning ruffs where the network wins too",
     "margin": "points a deal over the table mean, sampled play, among three rule-based players",
     "margin_se": "its standard error, deals taken as independent",
+    "pool_margin": "the same among three copies of an earlier self",
+    "pool_margin_se": "its standard error",
 }
 """Metrics by name. ``NAME/KIND`` and ``NAME/STRATUM`` are the same over a kind of decision (decide,
 lead, follow, discard) or over what is played (a contract; auction, choose). ``eval/...`` are what

@@ -74,14 +74,16 @@ class Deals:
         numbers: `[N]` int64, deals of the suite.
         skip: `[N]` uint8, 1: the deal starts at its first card.
         control: `[N, 4]` uint8, who plays a seat: 0 the learner, else a compiled policy.
-        frozen: `[N, 4]` bool, the seat is played by an agent that is not compiled and does not
-            learn; its control is 0.
+        frozen: `[N, 4]` uint8, number, from 1, of the agent that is not compiled, does not learn
+            and plays the seat, whose control is 0; 0: nobody of that kind.
+        snapshot: `[N]` bool, the learner's earlier selves sit in the other seats.
     """
 
     numbers: npt.NDArray[np.int64]
     skip: npt.NDArray[np.uint8]
     control: npt.NDArray[np.uint8]
-    frozen: npt.NDArray[np.bool_]
+    frozen: npt.NDArray[np.uint8]
+    snapshot: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,8 @@ class Decisions:
         stratum: `[D]` uint8, see ``Strata``.
         ruff: `[D]` bool, the seat is void and may win the trick with a trump.
         results: the learner's points over the table mean, summed and squared, and its seats, at
-            tables with rule-based players, by stratum: `[T, 3]` float64.
+            tables with rule-based players and at those with snapshots, by stratum: `[2, T, 3]`
+            float64.
         before: `[N, 4]` float32, point scales over the mean that seats scored before their first
             decision, which no decision is paid for.
         score: `[N, 4]` float32, point scales over the mean of whole deals.
@@ -258,6 +261,8 @@ def draw_deals(
     num_self: int,
     num_rule: int,
     opponent: Opponent = Opponent(),
+    num_snapshot: int = 0,
+    pool_size: int = 0,
 ) -> Deals:
     """Draws the deals of an iteration.
 
@@ -270,9 +275,11 @@ def draw_deals(
         num_self: games with four learners.
         num_rule: games with one learner among three rule-based players, or copies of another.
         opponent: who that is.
+        num_snapshot: games with one learner among three copies of a snapshot.
+        pool_size: snapshots there are; their numbers follow that of ``opponent``'s agent.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, worker]))
-    num_games = num_self + num_rule
+    num_games = num_self + num_rule + num_snapshot
     assert num_games <= GAMES_PER_WORKER
     base = (iteration * WORKERS + worker) * GAMES_PER_WORKER
     numbers = base + np.arange(num_games, dtype=np.int64)
@@ -294,13 +301,25 @@ def draw_deals(
     others = np.zeros((num_games, 4), dtype=np.bool_)
     others[num_self:] = True
     mixed = np.arange(num_self, num_games)
-    seats = rng.integers(0, 4, num_rule)
+    seats = rng.integers(0, 4, len(mixed))
     others[mixed, seats] = False
     if opponent.whole_team:
         in_team = np.array([variant.spec.partnership for variant in variants])
         others[mixed, (seats + 2) % 4] &= ~in_team[mixed % len(variants)]
-    control = others.astype(np.uint8) * np.uint8(opponent.policy_id)
-    return Deals(numbers, skip, control, others & (opponent.policy_id == 0))
+    snapshot = np.zeros(num_games, dtype=np.bool_)
+    snapshot[num_self + num_rule :] = True
+    numbered = int(opponent.agent is not None)
+    agent = np.full(num_games, numbered)
+    if num_snapshot:
+        agent[snapshot] = numbered + rng.integers(1, pool_size + 1, num_snapshot)
+    compiled = np.where(snapshot, 0, opponent.policy_id)
+    return Deals(
+        numbers,
+        skip,
+        (others * compiled[:, None]).astype(np.uint8),
+        (others * agent[:, None]).astype(np.uint8),
+        snapshot,
+    )
 
 
 def play(
@@ -313,7 +332,7 @@ def play(
     actor: Actor | None,
     random_moves: float = 0.0,
     temperature: float = 0.0,
-    frozen: BatchPolicy | None = None,
+    frozen: Sequence[BatchPolicy] = (),
 ) -> Decisions:
     """Plays deals to the end and returns the learner's decisions.
 
@@ -327,7 +346,7 @@ def play(
         actor: the policy; None plays the rule-based agent and ``action`` is its choice.
         random_moves: share of moves that are played at random instead; ``action`` stays.
         temperature: of the distribution to imitate, see ``rule_targets``.
-        frozen: plays the seats that ``deals`` calls frozen; their decisions are not kept.
+        frozen: the agents that ``deals.frozen`` numbers; their decisions are not kept.
     """
     num_games = len(deals.numbers)
     env = BatchEnv(
@@ -354,20 +373,21 @@ def play(
     kept: dict[str, list[npt.NDArray[Any]]] = {}
     count = 0
     agent_seed: Any = np.uint64(derived_seed(seed, 3))
-    views = allocate(num_games if frozen is not None else 0)
+    views = allocate(num_games if frozen else 0)
     while len(step.rows):
-        if frozen is not None:
-            others = deals.frozen[step.rows, step.seat]
-            everything, apart = step.rows.copy(), np.flatnonzero(others)
+        if frozen:
+            agent = deals.frozen[step.rows, step.seat]
+            everything = step.rows.copy()
             all_played = np.zeros(len(everything), dtype=np.int64)
-            if apart.size:
+            for number in np.unique(agent[agent > 0]):
+                apart = np.flatnonzero(agent == number)
                 asked = (games, env.tables, everything[apart], agent_seed, views, ())
-                all_played[apart] = ask(frozen, variants, *asked)
-            if others.all():
+                all_played[apart] = ask(frozen[number - 1], variants, *asked)
+            if agent.all():
                 step = env.step(all_played)
                 _pay(step.reward, everything, latest, scale, reward, before)
                 continue
-            own = np.flatnonzero(~others)
+            own = np.flatnonzero(agent == 0)
         else:
             own = np.arange(len(step.rows))
         rows, seat, size = step.rows[own], step.seat[own], len(own)
@@ -416,7 +436,7 @@ def play(
             kept.setdefault(name, []).append(column)
         count += size
 
-        if frozen is not None:
+        if frozen:
             all_played[own] = played
             rows, played = everything, all_played
         step = env.step(played)
@@ -424,11 +444,12 @@ def play(
     points = games.paid - games.paid.mean(1, keepdims=True)
     final = np.empty(num_games, dtype=np.uint8)
     strata_at_end(games, strata.table, final)
-    others = (deals.control != 0) | deals.frozen
+    others = (deals.control != 0) | (deals.frozen != 0)
     learner = ~others & others.any(1, keepdims=True)
-    results = np.zeros((len(strata.names), 3))
+    results = np.zeros((2, len(strata.names), 3))
     for place, values in enumerate((points, points**2, np.ones_like(points))):
-        np.add.at(results[:, place], final, (values * learner).sum(1))
+        where = (deals.snapshot.astype(np.int64), final, place)
+        np.add.at(results, where, (values * learner).sum(1))
     return Decisions(
         **{name: np.concatenate(column) for name, column in kept.items()},
         reward=reward[:count].copy(),
