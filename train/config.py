@@ -33,8 +33,21 @@ class NetworkConfig:
 class DrawConfig:
     """Which deals are drawn."""
 
+    mode: str = item(
+        "deal: single deals, each for its own points; match: whole matches, with scores and quotas",
+        "deal",
+        choices=("deal", "match"),
+    )
+    rank_weight: float = item(
+        "in matches: weight of the final ranks (+1.5, +0.5, -0.5, -1.5) beside the points",
+        0.0,
+        low=0.0,
+        high=1000.0,
+    )
     open_share: float = item(
-        "share of deals whose contract the schedule leaves open (auction, choice)", 0.5, **_SHARE
+        "share of single deals whose contract the schedule leaves open (auction, choice)",
+        0.5,
+        **_SHARE,
     )
     skip_share: float = item(
         "share of those that start at the first card, with a drawn contract", 0.5, **_SHARE
@@ -228,6 +241,11 @@ def check_config(config: TrainConfig, where: str = "config") -> None:
         problems.append(
             f"{where}.tables.snapshot_share: found {config.tables.snapshot_share}; "
             f"allowed: up to 1 - rule_share ({1 - config.tables.rule_share:g})"
+        )
+    if config.draw.rank_weight > 0 and config.draw.mode == "deal":
+        problems.append(
+            f"{where}.draw.rank_weight: found {config.draw.rank_weight:g}; "
+            "allowed: 0 where mode is 'deal'"
         )
     if config.clone.most < config.clone.decisions:
         problems.append(

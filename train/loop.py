@@ -35,6 +35,7 @@ from train.advantage import gae
 from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
 from train.config import TrainConfig, check_config, load_config, to_toml
+from train.matches import deals_of
 from train.metrics import MetricsFile, Sums, plot_curve
 from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
@@ -290,8 +291,10 @@ class _Learner:
     def _play(
         self, num_self: int, num_rule: int, num_snapshot: int = 0, cloning: bool = False
     ) -> Decisions:
-        """Plays this process's share of the deals of an iteration."""
-        size = self.channel.size
+        """Plays this process's share of the deals of an iteration, or of the matches they make."""
+        size = float(self.channel.size)
+        if self.config.draw.mode == "match":
+            size *= float(deals_of(self.variants).mean())
         deals = draw_deals(
             self.config.draw,
             self.variants,
@@ -429,9 +432,14 @@ class _Learner:
             variance = (squares - points**2 / count) / (count - 1)
             out[name] = float(points / count)
             out[f"{name}_se"] = math.sqrt(max(0.0, variance) / count)
-        for name, row in zip(self.strata.names, results, strict=True):
+        rows = dict(zip(self.strata.names, results, strict=True))
+        rows |= {name: results[group].sum(0) for name, group in self.strata.groups.items()}
+        for name, row in rows.items():
             if row[2] > 0:
                 out[f"margin/{name}"] = float(row[0] / row[2])
+        firsts, seats = self.channel.total(batch.firsts)
+        if seats:
+            out["first_places"] = float(firsts / seats)
         return out
 
 

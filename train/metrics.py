@@ -38,6 +38,7 @@ METRICS: Final[Mapping[str, str]] = {
     "ruffs_found": "share of the rule-based agent's winning ruffs where the network wins too",
     "margin": "points a deal over the table mean, sampled play, among three rule-based players",
     "margin_se": "its standard error, deals taken as independent",
+    "first_places": "share of matches won among three rule-based players, shared places split",
     "pool_margin": "the same among three copies of an earlier self",
     "pool_margin_se": "its standard error",
 }

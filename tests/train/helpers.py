@@ -33,6 +33,8 @@ TINY = TrainConfig(
 )
 """A run of seconds."""
 
+DRAW = DrawConfig()
+
 
 def tiny(**changes: Any) -> TrainConfig:
     return dataclasses.replace(TINY, **changes)
@@ -56,6 +58,7 @@ def sampled(
     num_rule: int = 0,
     iteration: int = 0,
     canonical: bool = True,
+    draw: DrawConfig = DRAW,
 ) -> Decisions:
     """Plays with the policy of a network."""
 
@@ -67,6 +70,5 @@ def sampled(
         kernels.choose(logits.numpy(), mask, keys, 1, actions, log_probs)
         return actions, log_probs, values.numpy()
 
-    draw = DrawConfig()
     deals = draw_deals(draw, variants, 5, iteration, 0, num_self, num_rule)
     return play(variants, draw, Strata(variants), deals, 5, canonical, act)
