@@ -282,21 +282,32 @@ def load_learner(
     Raises:
         CheckpointError: if something is missing or does not fit.
     """
+    load_parameters(tensors, file, module, f"{prefix}weights.")
     for key, parameter in module.named_parameters():
         dotted = key.replace("_", ".", 1)
-        stored = tensors.get(f"{prefix}weights.{dotted}")
-        if stored is None or stored.shape != tuple(parameter.shape):
-            raise CheckpointError(
-                f"checkpoint {file}: {prefix}weights.{dotted}: missing or of another shape"
-            )
-        with torch.no_grad():
-            parameter.copy_(torch.from_numpy(stored))
         if f"{prefix}exp_avg.{dotted}" in tensors:
             optimizer.state[parameter] = {
                 "step": torch.tensor(float(tensors[f"{prefix}step.{dotted}"])),
                 "exp_avg": torch.from_numpy(tensors[f"{prefix}exp_avg.{dotted}"].copy()),
                 "exp_avg_sq": torch.from_numpy(tensors[f"{prefix}exp_avg_sq.{dotted}"].copy()),
             }
+
+
+def load_parameters(
+    tensors: Mapping[str, Array], file: Path, module: nn.Module, prefix: str
+) -> None:
+    """Fills the parameters of a module from arrays whose names begin with a prefix.
+
+    Raises:
+        CheckpointError: if one is missing or does not fit.
+    """
+    for key, parameter in module.named_parameters():
+        name = prefix + key.replace("_", ".", 1)
+        stored = tensors.get(name)
+        if stored is None or stored.shape != tuple(parameter.shape):
+            raise CheckpointError(f"checkpoint {file}: {name}: missing or of another shape")
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(stored))
 
 
 def load_training(

@@ -27,6 +27,9 @@ class NetworkConfig:
 
     width: int = item("units in each of the two hidden layers", 256, low=8, high=4096)
     canonical_suits: bool = item("sort the suits before the network sees them", True)
+    privileged: bool = item(
+        "advantages come from a second network that sees all hands and is never released", False
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,6 +131,18 @@ class PPOConfig:
     value_coef: float = item("weight of the value loss", 0.5, low=0.0, high=10.0)
     max_grad_norm: float = item("bound on the norm of the gradient", 0.5, low=0.01, high=100.0)
     target_kl: float = item("stop the epochs of an update above this divergence", 0.03, low=0.0)
+    magnet: float = item(
+        "weight of the divergence from the policy that PPO started with; falls to 0 by the end",
+        0.0,
+        low=0.0,
+        high=10.0,
+    )
+    ema: float = item(
+        "decay an iteration of the average of the weights, which is released; 0: the weights are",
+        0.0,
+        low=0.0,
+        high=0.9999,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

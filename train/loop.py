@@ -6,6 +6,7 @@ The future of a run depends on its config, its budget, the weights, the optimize
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import signal
@@ -35,6 +36,8 @@ from train.advantage import gae
 from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
 from train.config import TrainConfig, check_config, load_config, to_toml
+from train.critic import Critic, critic_update
+from train.ema import move_towards
 from train.matches import deals_of
 from train.metrics import MetricsFile, Sums, plot_curve
 from train.pool import Pool, snapshots_due
@@ -227,17 +230,64 @@ class _Learner:
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
         self.pool = Pool(run, config.tables.pool_size)
+        self.average = copy.deepcopy(self.network) if config.ppo.ema else None
+        self.magnet = copy.deepcopy(self.network) if config.ppo.magnet else None
+        self.critic: Critic | None = None
+        if config.network.privileged:
+            self.critic = Critic(
+                columns, config.network.width, derived_seed(config.seed, 6) % 2**63
+            )
+            self.critic_optimizer = torch.optim.Adam(
+                self.critic.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
+            )
         self.progress = Progress()
         if resumed:
             file = find_checkpoint(run)
-            saving.load_training(file, self.network, self.optimizer)
+            tensors = saving.load_training(file, self.network, self.optimizer)
             self.progress = Progress(**load_weights(file).meta["progress"])
             self.pool.load(self.progress.pool)
+            self._load_further(tensors, file)
         elif init is not None:
             self.network.load(load_weights(init))
             self.progress.phase = "ppo"
+            self._anchor()
         elif config.clone.decisions == 0:
             self.progress.phase = "ppo"
+            self._anchor()
+
+    def _anchor(self) -> None:
+        """Lets the average and the magnet begin with the weights as they are."""
+        for copied in (self.average, self.magnet):
+            if copied is not None:
+                copied.load_state_dict(self.network.state_dict())
+
+    def released(self) -> dict[str, npt.NDArray[np.float32]]:
+        """Returns the weights that play."""
+        if self.average is not None and self.progress.phase == "ppo":
+            return self.average.tensors()
+        return self.network.tensors()
+
+    def further(self) -> dict[str, npt.NDArray[Any]]:
+        """Returns what resuming needs besides the network and its optimizer."""
+        parts: dict[str, npt.NDArray[Any]] = {}
+        for name, copied in (("average", self.average), ("magnet", self.magnet)):
+            if copied is not None:
+                parts |= {f"{name}.{key}": array for key, array in copied.tensors().items()}
+        if self.critic is not None:
+            parts |= saving.learner_tensors(self.critic, self.critic_optimizer, "critic.")
+        return parts
+
+    def _load_further(self, tensors: Mapping[str, npt.NDArray[Any]], file: Path) -> None:
+        """Takes over what ``further`` gave.
+
+        Raises:
+            CheckpointError: if something is missing or does not fit.
+        """
+        for name, copied in (("average", self.average), ("magnet", self.magnet)):
+            if copied is not None:
+                saving.load_parameters(tensors, file, copied, f"{name}.")
+        if self.critic is not None:
+            saving.load_learner(tensors, file, self.critic, self.critic_optimizer, "critic.")
 
     def iterate(self, budget: Budget | None) -> dict[str, Any] | None:
         """Makes an iteration as the leader has it and returns its metrics; None: the end.
@@ -263,6 +313,9 @@ class _Learner:
     def _set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        if self.critic is not None:
+            for group in self.critic_optimizer.param_groups:
+                group["lr"] = rate
 
     def _start_ppo(self) -> None:
         self.progress.phase = "ppo"
@@ -271,6 +324,7 @@ class _Learner:
         with torch.no_grad():
             self.network.policy_weight.mul_(self.config.clone.sharpen)
             self.network.policy_bias.mul_(self.config.clone.sharpen)
+        self._anchor()
 
     def _take_snapshot(self, fraction: float) -> None:
         """Takes the learner into the opponent pool when that is due."""
@@ -294,7 +348,7 @@ class _Learner:
         """Plays this process's share of the deals of an iteration, or of the matches they make."""
         size = float(self.channel.size)
         if self.config.draw.mode == "match":
-            size *= float(deals_of(self.variants).mean())
+            size *= deals_of(self.variants).mean()
         deals = draw_deals(
             self.config.draw,
             self.variants,
@@ -319,6 +373,7 @@ class _Learner:
             self.config.clone.random_moves if cloning else 0.0,
             self.config.clone.temperature,
             (*agents, *self.pool.agents),
+            self.critic is not None,
         )
 
     def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
@@ -352,6 +407,7 @@ class _Learner:
                 return {"phase": "gate", "passed": passes_gate(measured, config), **measured}
             sums = Sums(self.strata.names)
         clone_update(self.network, self.optimizer, batch, returns, config, self.channel, sums)
+        self._teach_critic(batch, returns, config.batch, 1, sums)
         learned = int(self.channel.total(np.array([float(len(batch))]))[0])
         self.progress.cloned += learned
         self.progress.iteration += 1
@@ -379,8 +435,12 @@ class _Learner:
             round(4 * deals * rule_share),
             round(4 * deals * tables.snapshot_share),
         )
+        if self.critic is not None:
+            values = self.critic.values(batch.words, batch.numbers, batch.hidden)
+            batch = dataclasses.replace(batch, value=values)
         advantage = gae(batch.reward, batch.value, batch.following, config.gae_lambda)
         sums = Sums(self.strata.names)
+        magnet_coef = config.magnet * (1 - fraction)
         rng = np.random.default_rng(
             [self.config.seed, self.progress.iteration, self.channel.rank, 5]
         )
@@ -394,7 +454,13 @@ class _Learner:
             self.channel,
             rng,
             sums,
+            self.magnet,
+            magnet_coef,
         )
+        returns = advantage + batch.value
+        self._teach_critic(batch, returns, config.minibatch, config.epochs, sums)
+        if self.average is not None:
+            move_towards(self.average, self.network, config.ema)
         learned = int(self.channel.total(np.array([float(len(batch))]))[0])
         self.progress.decisions += learned
         self.progress.iteration += 1
@@ -403,10 +469,36 @@ class _Learner:
             "learned": learned,
             "learning_rate": rate,
             "entropy_coef": entropy_coef,
+            **({} if self.magnet is None else {"magnet_coef": magnet_coef}),
             **sums.means(self.channel),
             **self._explained(batch, advantage),
             **self._margins(batch),
         }
+
+    def _teach_critic(
+        self,
+        batch: Decisions,
+        returns: npt.NDArray[np.float32],
+        minibatch: int,
+        epochs: int,
+        sums: Sums,
+    ) -> None:
+        """Has the critic, where there is one, learn the returns of a rollout."""
+        if self.critic is None:
+            return
+        key = [self.config.seed, self.progress.iteration, self.channel.rank, 6]
+        critic_update(
+            self.critic,
+            self.critic_optimizer,
+            (batch.words, batch.numbers, batch.hidden),
+            returns,
+            minibatch=minibatch,
+            epochs=epochs,
+            max_grad_norm=self.config.ppo.max_grad_norm,
+            channel=self.channel,
+            rng=np.random.default_rng(key),
+            sums=sums,
+        )
 
     def _explained(self, batch: Decisions, advantage: npt.NDArray[np.float32]) -> dict[str, float]:
         """Returns how much of the variance of the returns the value explains."""
@@ -599,6 +691,8 @@ class _Leader:
             learner.progress,
             self.config,
             learner.variants,
+            learner.released(),
+            learner.further(),
         )
         saving.prune_checkpoints(self.run_folder, self.kept)
         learner.pool.prune(saving.snapshots_named(self.run_folder))

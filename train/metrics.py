@@ -25,11 +25,14 @@ METRICS: Final[Mapping[str, str]] = {
     "decisions_per_s": "decisions learned from in this iteration a second, rollout included",
     "learning_rate": "learning rate of the iteration",
     "entropy_coef": "weight of the entropy bonus",
+    "magnet_coef": "weight of the divergence from the policy that PPO started with",
     "policy_loss": "clipped surrogate loss of PPO, normalised advantages",
     "value_loss": "half the squared error of the value, point scales",
+    "critic_loss": "the same of the value that sees all hands",
     "explained_variance": "1 - variance of (return - value) / variance of return",
     "entropy": "entropy of the policy over legal actions, nats",
     "kl": "estimate of the divergence of the old policy from the new one, nats",
+    "magnet_kl": "divergence of the policy from the one that PPO started with, nats",
     "clipped": "share of decisions whose ratio lies outside the clip range",
     "clone_loss": "cross-entropy against the rule-based agent's action, nats",
     "agreement": "share of decisions on which the most likely action is the rule-based agent's",
@@ -55,7 +58,7 @@ class Sums:
     """
 
     NAMES: Final = (
-        "policy_loss", "value_loss", "entropy", "kl", "clipped",
+        "policy_loss", "value_loss", "critic_loss", "entropy", "kl", "clipped", "magnet_kl",
         "clone_loss", "agreement", "near_agreement", "regret", "ruffs_found",
     )  # fmt: skip
 

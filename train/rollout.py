@@ -23,6 +23,7 @@ import numpy.typing as npt
 from agents.base import CompiledOpponents
 from agents.kernels import RULE, act_rows
 from agents.neural import features
+from agents.neural.features import permuted_cards
 from agents.neural.opinions import rule_targets
 from agents.registry import make_agent
 from king_env.engine import observe
@@ -58,6 +59,9 @@ GAMES_PER_WORKER: Final = 1 << 16
 """Bound on the games that a worker starts in an iteration."""
 WORKERS: Final = 1 << 6
 """Bound on the number of workers."""
+
+NUM_HIDDEN: Final = 3
+"""Hands that a seat does not see: those of the three seats after it."""
 
 DECISIONS_PER_DEAL: Final = 36
 """About how many decisions four learners make in a deal; sets the number of deals."""
@@ -147,6 +151,7 @@ class Decisions:
             is paid for.
         score: `[N, 4]` float32, what seats are paid in all.
         target: `[D, A]` float32, the distribution to imitate; `[0, A]` where there is none.
+        hidden: `[D, 3]` uint64, the hands that the seat does not see; `[0, 3]` where nobody asks.
         game: `[D]` int32, the game of a decision.
         seat: `[D]` uint8, its seat.
     """
@@ -167,6 +172,7 @@ class Decisions:
     before: npt.NDArray[np.float32]
     score: npt.NDArray[np.float32]
     target: npt.NDArray[np.float32]
+    hidden: npt.NDArray[np.uint64]
     game: npt.NDArray[np.int32]
     seat: npt.NDArray[np.uint8]
 
@@ -243,6 +249,24 @@ def describe(games: Any, rows: Any, strata: Any, kind: Any, stratum: Any, ruff: 
             if i64(d.best) // 13 == d.trump:
                 trumps &= ~((ONE << u64(i64(d.best) + 1)) - ONE)
             ruff[row] = trumps != ZERO
+
+
+@kernel
+def hidden_hands(games: Any, rows: Any, orders: Any, hands: Any) -> None:
+    """Writes the cards of the seats after the one to act, those still to be dealt included.
+
+    Args:
+        games: `[N]` games.
+        rows: `[M]` int64, indices of games.
+        orders: `[M]` uint8, the canonical order of suits of each row.
+        hands: `[M, 3]` uint64, out: cards with suits in that order.
+    """
+    for row in range(rows.shape[0]):
+        d = games[rows[row]].deal
+        for after in range(NUM_HIDDEN):
+            seat = (i64(d.actor) + 1 + after) & 3
+            cards = d.hands[seat] | d.undealt[seat]
+            hands[row, after] = permuted_cards(cards, i64(orders[row]))
 
 
 @kernel
@@ -392,6 +416,7 @@ def play(
     random_moves: float = 0.0,
     temperature: float = 0.0,
     frozen: Sequence[BatchPolicy] = (),
+    privileged: bool = False,
 ) -> Decisions:
     """Plays deals or matches to the end and returns the learner's decisions.
 
@@ -410,6 +435,7 @@ def play(
         random_moves: share of moves that are played at random instead; ``action`` stays.
         temperature: of the distribution to imitate, see ``rule_targets``.
         frozen: the agents that ``deals.frozen`` numbers; their decisions are not kept.
+        privileged: keep the hands that are hidden from the seat, see ``critic``.
     """
     num_games = len(deals.numbers)
     env = BatchEnv(
@@ -475,6 +501,9 @@ def play(
         kind, stratum = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
         ruff = np.empty(size, dtype=np.bool_)
         describe(games, rows, strata.table, kind, stratum, ruff)
+        hidden = np.empty((size if privileged else 0, NUM_HIDDEN), dtype=np.uint64)
+        if privileged:
+            hidden_hands(games, rows, orders, hidden)
         keys = np.empty(size, dtype=np.uint64)
         decision_keys(games, rows, agent_seed, keys)
         played = np.empty(size, dtype=np.int64)
@@ -504,6 +533,7 @@ def play(
             "log_prob": log_prob,
             "value": value,
             "target": target,
+            "hidden": hidden,
             "kind": kind,
             "stratum": stratum,
             "ruff": ruff,

@@ -59,6 +59,7 @@ def sampled(
     iteration: int = 0,
     canonical: bool = True,
     draw: DrawConfig = DRAW,
+    privileged: bool = False,
 ) -> Decisions:
     """Plays with the policy of a network."""
 
@@ -71,4 +72,5 @@ def sampled(
         return actions, log_probs, values.numpy()
 
     deals = draw_deals(draw, variants, 5, iteration, 0, num_self, num_rule)
-    return play(variants, draw, Strata(variants), deals, 5, canonical, act)
+    strata = Strata(variants)
+    return play(variants, draw, strata, deals, 5, canonical, act, privileged=privileged)
