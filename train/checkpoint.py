@@ -4,7 +4,8 @@
 
     RUN/config.toml                          the resolved config
     RUN/budget.json                          decisions to learn from, once known
-    RUN/metrics.jsonl  RUN/curve.png         see ``train.metrics``
+    RUN/metrics.jsonl  RUN/curve.png  RUN/contracts.png   see ``train.metrics``
+    RUN/tensorboard/                         where asked for, see ``train.board``
     RUN/latest.json                          names the newest checkpoint
     RUN/checkpoints/NNNN.safetensors, .json  a network, see ``agents.neural.weights``
     RUN/checkpoints/NNNN.training.safetensors  the learner's weights and Adam's moments

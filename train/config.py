@@ -153,6 +153,7 @@ class OutputConfig:
     eval_every_decisions: int = item(
         "decisions between evaluations on the way, 0 = none", 1_000_000, low=0
     )
+    tensorboard: bool = item("write TensorBoard event files too", False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

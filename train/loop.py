@@ -33,13 +33,14 @@ from agents.neural.weights import (
 from king_env.rules.catalogue import Variant, load_variant
 from train import checkpoint as saving
 from train.advantage import gae
+from train.board import Board, check_installed
 from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
 from train.config import TrainConfig, check_config, load_config, to_toml
 from train.critic import Critic, critic_update
 from train.ema import move_towards
 from train.matches import deals_of
-from train.metrics import MetricsFile, Sums, plot_curve
+from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve
 from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
 from train.progress import Reporter
@@ -121,13 +122,19 @@ def run_training(
                 raise RunError(f"{name}: not with resume; the run's own budget and seed stand")
         run = resume
         if not (run / LATEST).is_file():
-            raise CheckpointError(f"checkpoint {run}: no run to go on with; expected {LATEST}")
+            raise CheckpointError(
+                f"checkpoint {run}: no run to go on with; expected {LATEST}; a run that was "
+                "stopped before it wrote one starts anew"
+            )
         config = load_config(run / "config.toml")
+        saving.clean_up(run)
     else:
         run = out
         if seed is not None:
             config = dataclasses.replace(config, seed=seed)
         make_opponent(config.tables.against)  # refused before anything is made
+        if config.output.tensorboard:
+            check_installed()
         _prepare_folder(run)
     check_config(config, "config")
     if config.workers > WORKERS:
@@ -167,8 +174,11 @@ def run_training(
 
 
 def _prepare_folder(run: Path) -> None:
-    """Makes a run folder; refuses one that holds a run."""
-    if (run / LATEST).exists() or (run / "config.toml").exists():
+    """Makes a run folder; refuses one that holds a run.
+
+    A run that was stopped before its first checkpoint, at its very start, has learned nothing.
+    """
+    if (run / LATEST).exists():
         raise RunError(f"run folder: {run}: holds a run; go on with --resume or choose another")
     try:
         (run / saving.FOLDER).mkdir(parents=True, exist_ok=True)
@@ -561,6 +571,10 @@ class _Leader:
         self.budget = Budget(clone.decisions, clone.most, self.config.total_decisions)
         self.open: set[str] = {"clone", "ppo"} if minutes is not None else set()
         self._read_budget()
+        self.board = None
+        if self.config.output.tensorboard:
+            done = learner.progress.cloned + learner.progress.decisions
+            self.board = Board(self.run_folder, done)
         self.measured = np.zeros(2)  # decisions and seconds
 
     # -------------------------------------------------- the budget
@@ -620,6 +634,8 @@ class _Leader:
         """Runs to the end of the budget, or until Ctrl-C."""
         with self._interruptible():
             progress = self.learner.progress
+            if not (self.run_folder / LATEST).exists():
+                self._save()  # from here on the run can be gone on with
             last_evaluated = progress.decisions
             while not self.stopping and not self._finished():
                 before = time.monotonic()
@@ -640,7 +656,7 @@ class _Leader:
                     "decisions_per_s": round(learned / seconds, 1),
                     **metrics,
                 }
-                self.metrics.write(entry)
+                self._log(entry)
                 self.reporter.show(entry, dataclasses.asdict(self.budget), "ppo" in self.open)
                 every = self.config.output.eval_every_decisions
                 if (
@@ -659,7 +675,9 @@ class _Leader:
                 self._evaluate()
             else:
                 self._save()
-            plot_curve(self.run_folder)
+            self._plot()
+            if self.board is not None:
+                self.board.close()
             self.reporter.end(self._finished())
 
     def _finished(self) -> bool:
@@ -716,10 +734,21 @@ class _Leader:
             "seconds": round(time.monotonic() - self.start, 2),
             **figures,
         }
-        self.metrics.write(entry)
+        self._log(entry)
         self.reporter.evaluation(entry)
-        plot_curve(self.run_folder)
+        self._plot()
         self.saved_at = time.monotonic()
+
+    def _log(self, entry: Mapping[str, Any]) -> None:
+        """Writes a line of metrics."""
+        self.metrics.write(entry)
+        if self.board is not None:
+            self.board.write(entry)
+
+    def _plot(self) -> None:
+        """Draws the curves anew."""
+        plot_curve(self.run_folder)
+        plot_contracts(self.run_folder)
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:

@@ -141,25 +141,17 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 def plot_curve(run: Path) -> None:
     """Draws ``curve.png``: margins at training tables and evaluations over decisions learned."""
-    import io
-
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     entries = read_metrics(run / "metrics.jsonl")
     figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     ppo = [entry for entry in entries if entry.get("phase") == "ppo"]
     margins = [entry for entry in ppo if entry.get("margin") is not None]
     if margins:
-        smooth: list[float] = []
-        for entry in margins:
-            before = smooth[-1] if smooth else entry["margin"]
-            smooth.append(0.8 * before + 0.2 * entry["margin"])
         axes.plot(
             [entry["decisions"] / 1e6 for entry in margins],
-            smooth,
+            smoothed([entry["margin"] for entry in margins], 0.8),
             color="tab:gray",
             label="training tables with three rule (sampled play, smoothed)",
         )
@@ -182,6 +174,52 @@ def plot_curve(run: Path) -> None:
     axes.set_ylabel("points a deal over the table mean")
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside lower center", ncols=2)
+    _save_figure(figure, run / "curve.png")
+
+
+def plot_contracts(run: Path) -> None:
+    """Draws ``contracts.png``: margins by stratum at training tables over decisions learned.
+
+    One small picture each, all on one scale: sampled play among three rule-based players, smoothed.
+    """
+    from matplotlib.figure import Figure
+
+    entries = [e for e in read_metrics(run / "metrics.jsonl") if e.get("phase") == "ppo"]
+    names = list(dict.fromkeys(key for e in entries for key in e if key.startswith("margin/")))
+    if not names:
+        return
+    columns = min(4, len(names))
+    rows = -(-len(names) // columns)
+    figure = Figure(figsize=(2.6 * columns, 0.6 + 1.9 * rows), layout="constrained")
+    panels = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for axes, name in zip(panels, names, strict=False):
+        points = [entry for entry in entries if entry.get(name) is not None]
+        x = [entry["decisions"] / 1e6 for entry in points]
+        axes.plot(x, smoothed([entry[name] for entry in points], 0.9), color="tab:blue")
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.set_title(name.removeprefix("margin/"), fontsize="small")
+    for axes in panels[len(names) :]:
+        axes.set_axis_off()
+    figure.supxlabel("own decisions learned from, millions", fontsize="small")
+    figure.supylabel("points a deal over the table mean", fontsize="small")
+    _save_figure(figure, run / "contracts.png")
+
+
+def smoothed(values: Sequence[float], stay: float) -> list[float]:
+    """Returns the values with each mixed into those before: ``s <- stay s + (1 - stay) v``."""
+    out: list[float] = []
+    for value in values:
+        out.append(stay * out[-1] + (1 - stay) * value if out else value)
+    return out
+
+
+def _save_figure(figure: Any, path: Path) -> None:
+    """Writes a picture."""
+    import io
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
-    replace_file(run / "curve.png", picture.getvalue())
+    replace_file(path, picture.getvalue())
