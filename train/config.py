@@ -103,6 +103,23 @@ class CloneConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class TeachConfig:
+    """Search teaches the learner beside PPO."""
+
+    share: float = item("share of the learner's decisions that search labels", 0.08, **_SHARE)
+    worlds: int = item("worlds in which every action is played out", 16, low=1, high=1024)
+    coef: float = item("weight of the expected lead, in point scales", 12.0, low=0.0, high=100.0)
+    weight_before_play: float = item(
+        "factor on decisions before the first card, whose leads are several times as large",
+        0.25,
+        low=0.0,
+        high=1.0,
+    )
+    minibatch: int = item("decisions of one step", 1024, low=16)
+    epochs: int = item("times each label is learned from", 4, low=1, high=20)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class TableConfig:
     """Who sits at the tables."""
 
@@ -175,6 +192,7 @@ class TrainConfig:
     network: NetworkConfig = item("the network", NetworkConfig())
     draw: DrawConfig = item("which deals are drawn", DrawConfig())
     clone: CloneConfig = item("the start", CloneConfig())
+    teach: TeachConfig = item("what search teaches", TeachConfig())
     tables: TableConfig = item("who sits at the tables", TableConfig())
     ppo: PPOConfig = item("the learner", PPOConfig())
     output: OutputConfig = item("what is written", OutputConfig())

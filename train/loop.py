@@ -56,6 +56,7 @@ from train.rollout import (
     make_opponent,
     play,
 )
+from train.teach import Teacher, teach_update
 from train.workers import Channel, workers
 
 Evaluate: TypeAlias = Callable[[Path], Mapping[str, float]]
@@ -248,6 +249,7 @@ class _Learner:
         self.pool = Pool(run, config.tables.pool_size)
         self.average = copy.deepcopy(self.network) if config.ppo.ema else None
         self.magnet = copy.deepcopy(self.network) if config.ppo.magnet else None
+        self.teacher = Teacher(config.teach) if config.teach.share else None
         self.critic: Critic | None = None
         if config.network.privileged:
             self.critic = Critic(
@@ -390,6 +392,7 @@ class _Learner:
             self.config.clone.random_moves if cloning else 0.0,
             (*agents, *self.pool.agents),
             self.critic is not None,
+            None if cloning else self.teacher,
         )
 
     def _act(self, words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
@@ -473,6 +476,10 @@ class _Learner:
             self.magnet,
             magnet_coef,
         )
+        if self.teacher is not None:
+            teach_update(
+                self.network, self.optimizer, batch, self.config.teach, self.channel, rng, sums
+            )
         returns = advantage + batch.value
         self._teach_critic(batch, returns, config.minibatch, config.epochs, sums)
         if self.average is not None:

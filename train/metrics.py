@@ -35,6 +35,7 @@ METRICS: Final[Mapping[str, str]] = {
     "magnet_kl": "divergence of the policy from the one that PPO started with, nats",
     "clipped": "share of decisions whose ratio lies outside the clip range",
     "clone_loss": "cross-entropy against the rule-based agent's action, nats",
+    "lead": "point scales by which search prefers the most likely action to the rule-based agent's",
     "agreement": "share of decisions on which the most likely action is the rule-based agent's",
     "near_agreement": "the same, or an action that agent values within a point of its own",
     "regret": "points by which the rule-based agent prefers its own action, by its own estimate",
@@ -59,7 +60,7 @@ class Sums:
 
     NAMES: Final = (
         "policy_loss", "value_loss", "critic_loss", "entropy", "kl", "clipped", "magnet_kl",
-        "clone_loss", "agreement", "near_agreement", "regret", "ruffs_found",
+        "clone_loss", "lead", "agreement", "near_agreement", "regret", "ruffs_found",
     )  # fmt: skip
 
     def __init__(self, strata: Sequence[str]) -> None:

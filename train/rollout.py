@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from king_env.engine.layout import (
     SUIT_MASKS,
     ZERO,
     Games,
+    Tables,
     allocate,
     i64,
     u64,
@@ -78,6 +79,23 @@ Actor: TypeAlias = Callable[
 ]
 """Words, numbers, opinions of the rule-based agent, legal actions and random keys in; actions,
 log-probabilities and values out."""
+
+
+class Labeller(Protocol):
+    """Says of some decisions what each action is worth, see ``train.teach``."""
+
+    def picks(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Returns which of `[M]` decisions it labels, by their random keys."""
+
+    def leads(
+        self,
+        games: Games,
+        tables: Tables,
+        rows: npt.NDArray[np.int64],
+        orders: npt.NDArray[np.uint8],
+        keys: npt.NDArray[np.uint64],
+    ) -> npt.NDArray[np.float32]:
+        """Returns by how many point scales each action leads the rule-based agent's, `[L, A]`."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +176,8 @@ class Decisions:
             is paid for.
         score: `[N, 4]` float32, what seats are paid in all.
         points: `[D, A]` float32, the rule-based agent's opinion, see ``agents.neural.opinions``.
+        labelled: `[L]` int64, the decisions that search labelled.
+        leads: `[L, A]` float32, point scales by which it prefers actions to the rule-based agent's.
         hidden: `[D, 3]` uint64, the hands that the seat does not see; `[0, 3]` where nobody asks.
         game: `[D]` int32, the game of a decision.
         seat: `[D]` uint8, its seat.
@@ -179,6 +199,8 @@ class Decisions:
     before: npt.NDArray[np.float32]
     score: npt.NDArray[np.float32]
     points: npt.NDArray[np.float32]
+    labelled: npt.NDArray[np.int64]
+    leads: npt.NDArray[np.float32]
     hidden: npt.NDArray[np.uint64]
     game: npt.NDArray[np.int32]
     seat: npt.NDArray[np.uint8]
@@ -423,6 +445,7 @@ def play(
     random_moves: float = 0.0,
     frozen: Sequence[BatchPolicy] = (),
     privileged: bool = False,
+    labeller: Labeller | None = None,
 ) -> Decisions:
     """Plays deals or matches to the end and returns the learner's decisions.
 
@@ -441,6 +464,7 @@ def play(
         random_moves: share of moves that are played at random instead; ``action`` stays.
         frozen: the agents that ``deals.frozen`` numbers; their decisions are not kept.
         privileged: keep the hands that are hidden from the seat, see ``critic``.
+        labeller: what search says of some decisions is kept.
     """
     num_games = len(deals.numbers)
     env = BatchEnv(
@@ -514,6 +538,13 @@ def play(
         played = np.empty(size, dtype=np.int64)
         points = np.empty((size, NUM_ACTIONS), dtype=np.float32)
         rule_points(games, env.tables, rows, orders, points)
+        labelled = np.empty(0, dtype=np.int64)
+        leads = np.empty((0, NUM_ACTIONS), dtype=np.float32)
+        if labeller is not None:
+            labelled = labeller.picks(keys)
+            leads = labeller.leads(
+                games, env.tables, rows[labelled], orders[labelled], keys[labelled]
+            )
         if actor is None:
             act_rows(games, env.tables, rows, RULE, keys, played)
             action = np.empty(size, dtype=np.int64)
@@ -537,6 +568,8 @@ def play(
             "log_prob": log_prob,
             "value": value,
             "points": points,
+            "labelled": count + labelled,
+            "leads": leads,
             "hidden": hidden,
             "kind": kind,
             "stratum": stratum,

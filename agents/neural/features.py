@@ -264,5 +264,20 @@ def to_canonical(games: Any, tables: Any, rows: Any, orders: Any, actions: Any, 
         out[row] = real_action(t, inverse_order(i64(orders[row])), i64(actions[row]))
 
 
+@kernel
+def relabel_values(games: Any, tables: Any, rows: Any, orders: Any, room: Any, values: Any) -> None:
+    """Moves `[M, A]` numbers, one an action of the game, to their canonical actions, in place.
+
+    ``room`` is `[A]` of the same type.
+    """
+    for row in range(rows.shape[0]):
+        t = tables[games[rows[row]].variant]
+        back = inverse_order(i64(orders[row]))
+        for action in range(values.shape[1]):
+            room[real_action(t, back, i64(action))] = values[row, action]
+        for action in range(values.shape[1]):
+            values[row, action] = room[action]
+
+
 assert NUM_MASK_WORDS * 64 >= SLOT + NUM_SLOTS and NUM_WORDS * 64 >= _SHOWN_SUIT + 4
 assert NUM_SEATS == 4
