@@ -32,7 +32,14 @@ from safetensors.numpy import save as save_tensors
 from torch import nn
 
 from agents.neural.network import ActorCritic
-from agents.neural.weights import FORMAT, KIND, LATEST, CheckpointError, read_tensors
+from agents.neural.weights import (
+    FORMAT,
+    KIND,
+    LATEST,
+    CheckpointError,
+    find_checkpoint,
+    read_tensors,
+)
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.observe import NUM_FEATURES, OBSERVATION_VERSION
 from king_env.rules.catalogue import Variant
@@ -238,8 +245,17 @@ def snapshots_named(run: Path) -> set[int]:
 
 
 def clean_up(run: Path) -> None:
-    """Deletes what writing left behind where it was killed."""
+    """Deletes what a kill left behind: half-written files, and checkpoints not pointed to yet.
+
+    Raises:
+        CheckpointError: if the run folder points to no checkpoint.
+    """
     remove(run.rglob(".*.tmp"))
+    newest = int(find_checkpoint(run).stem)
+    for file in (run / FOLDER).iterdir():
+        number = file.name.partition(".")[0]
+        if number.isdigit() and int(number) > newest:
+            remove([file])
 
 
 def thinned_checkpoints(run: Path) -> set[str]:

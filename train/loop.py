@@ -62,6 +62,8 @@ from train.workers import Channel, workers
 Evaluate: TypeAlias = Callable[[Path], Mapping[str, float]]
 """Takes a checkpoint and returns figures by name, such as ``rule``, ``rule/low``, ``rule/high``."""
 
+BUDGET: Final = "budget.json"
+"""File of a run folder with the decisions to learn from."""
 CLONE_CHUNK: Final = 65_536
 """Decisions of an iteration of cloning."""
 MEASURED: Final = 3
@@ -184,6 +186,7 @@ def _prepare_folder(run: Path) -> None:
     """
     if (run / LATEST).exists():
         raise RunError(f"run folder: {run}: holds a run; go on with --resume or choose another")
+    saving.remove([run / BUDGET])
     try:
         (run / saving.FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -594,7 +597,7 @@ class _Leader:
 
     def _read_budget(self) -> None:
         """Takes over the budget that the run folder holds."""
-        file = self.run_folder / "budget.json"
+        file = self.run_folder / BUDGET
         if not file.is_file():
             self._write_budget()
             return
@@ -605,7 +608,7 @@ class _Leader:
 
     def _write_budget(self) -> None:
         saving.write_json(
-            self.run_folder / "budget.json",
+            self.run_folder / BUDGET,
             {**vars(self.budget), "minutes": self.minutes, "open": sorted(self.open)},
         )
 

@@ -47,8 +47,9 @@ METRICS: Final[Mapping[str, str]] = {
     "pool_margin_se": "its standard error",
 }
 """Metrics by name. ``NAME/KIND`` and ``NAME/STRATUM`` are the same over a kind of decision (decide,
-lead, follow, discard) or over what is played (a contract; auction, choose). ``eval/...`` are what
-the evaluation handed in returns."""
+lead, follow, discard) or over what is played (a contract; auction, choose), ``VARIANT:NAME`` where
+there are several variants; ``margin/VARIANT`` is then that of a whole variant. ``eval/...`` are
+what the evaluation handed in returns."""
 
 
 class Sums:

@@ -27,7 +27,7 @@ from train.config import (
     TrainConfig,
     to_toml,
 )
-from train.rollout import Decisions, Strata, columns_in_use, draw_deals, play
+from train.rollout import Actor, Decisions, Strata, columns_in_use, draw_deals, play
 
 TINY = TrainConfig(
     workers=1,
@@ -63,6 +63,20 @@ def small_network(
     return network
 
 
+def actor_of(network: ActorCritic) -> Actor:
+    """Returns what draws actions from the policy of a network."""
+
+    def act(words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
+        with torch.no_grad():
+            logits, values = network(words, numbers, points)
+        actions = np.empty(len(words), dtype=np.int64)
+        log_probs = np.empty(len(words), dtype=np.float32)
+        kernels.choose(logits.numpy(), mask, keys, 1, actions, log_probs)
+        return actions, log_probs, values.numpy()
+
+    return act
+
+
 def sampled(
     network: ActorCritic,
     variants: Sequence[Variant],
@@ -74,17 +88,9 @@ def sampled(
     privileged: bool = False,
 ) -> Decisions:
     """Plays with the policy of a network."""
-
-    def act(words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
-        with torch.no_grad():
-            logits, values = network(words, numbers, points)
-        actions = np.empty(len(words), dtype=np.int64)
-        log_probs = np.empty(len(words), dtype=np.float32)
-        kernels.choose(logits.numpy(), mask, keys, 1, actions, log_probs)
-        return actions, log_probs, values.numpy()
-
     deals = draw_deals(draw, variants, 5, iteration, 0, num_self, num_rule)
     strata = Strata(variants)
+    act = actor_of(network)
     return play(variants, draw, strata, deals, 5, canonical, act, privileged=privileged)
 
 

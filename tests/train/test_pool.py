@@ -19,7 +19,7 @@ from train.metrics import read_metrics
 from train.pool import FOLDER, Pool, snapshots_due
 from train.rollout import Opponent, Strata, draw_deals, play
 
-from .helpers import sampled, small_network, tiny, variants_of
+from .helpers import actor_of, sampled, small_network, tiny, variants_of
 
 DRAW = DrawConfig()
 
@@ -92,7 +92,7 @@ def test_only_the_learner_learns_and_each_agent_plays_its_seats() -> None:
     spies = [Spy("one"), Spy("two")]
     deals = draw_deals(DRAW, variants, 3, 1, 0, 5, 10, Opponent(RULE), 30, 2)
     strata = Strata(variants)
-    made = play(variants, DRAW, strata, deals, 3, True, _actor(network), frozen=spies)
+    made = play(variants, DRAW, strata, deals, 3, True, actor_of(network), frozen=spies)
     assert not deals.frozen[made.game, made.seat].any()
     assert not deals.control[made.game, made.seat].any()
     for number, spy in enumerate(spies, start=1):
@@ -103,22 +103,6 @@ def test_only_the_learner_learns_and_each_agent_plays_its_seats() -> None:
     assert np.sign(points) == np.sign(made.results[1, :, 0].sum())
 
 
-def _actor(network: Any) -> Any:
-    import torch
-
-    from agents.neural import kernels
-
-    def act(words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
-        with torch.no_grad():
-            logits, values = network(words, numbers)
-        actions = np.empty(len(words), dtype=np.int64)
-        log_probs = np.empty(len(words), dtype=np.float32)
-        kernels.choose(logits.numpy(), mask, keys, 1, actions, log_probs)
-        return actions, log_probs, values.numpy()
-
-    return act
-
-
 def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path) -> None:
     """At tables of the current policy and its own snapshot everybody plays the same."""
     variants = variants_of("international")
@@ -127,7 +111,7 @@ def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path) -> None:
     pool.add(1, weights_of(network))
     deals = draw_deals(DRAW, variants, 5, 0, 0, 0, 0, Opponent(RULE), 40, 1)
     strata = Strata(variants)
-    made = play(variants, DRAW, strata, deals, 5, True, _actor(network), frozen=pool.agents)
+    made = play(variants, DRAW, strata, deals, 5, True, actor_of(network), frozen=pool.agents)
     everybody = sampled(network, variants, 40)
     assert len(made) < len(everybody) / 3
     own = {

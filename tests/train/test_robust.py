@@ -74,7 +74,14 @@ def stopped(out: Path, at: int, config: TrainConfig = EVERYTHING) -> Path:
     return out
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 5, 7])
+def test_two_runs_with_one_seed_are_the_same(whole: Path, tmp_path: Path) -> None:
+    again = run_training(EVERYTHING, tmp_path / "again", progress=False)
+    assert digest(again) == digest(whole)
+    other = run_training(EVERYTHING, tmp_path / "other", seed=4, progress=False)
+    assert digest(other) != digest(whole)
+
+
+@pytest.mark.parametrize("at", [1, 3, 7])
 def test_a_run_with_everything_goes_on_where_it_died(whole: Path, tmp_path: Path, at: int) -> None:
     run = stopped(tmp_path / "run", at)
     assert json.loads((run / "latest.json").read_text())["iteration"] == at - 1
@@ -107,9 +114,12 @@ def test_what_a_kill_leaves_behind_is_cleared(whole: Path, tmp_path: Path) -> No
     run = stopped(tmp_path / "run", 4)
     half = run / "checkpoints" / ".0004.safetensors.tmp"
     half.write_bytes(b"half")
+    lost = run / "checkpoints" / "0400.safetensors"  # written, but not pointed to yet
+    lost.write_bytes((run / "checkpoints" / "0003.safetensors").read_bytes())
+    assert json.loads((run / "latest.json").read_text())["iteration"] == 3
     (run / "metrics.jsonl").open("a").write('{"iteration": 3, "pha')
     run_training(EVERYTHING, run, resume=run, progress=False)
-    assert not half.exists()
+    assert not half.exists() and not lost.exists()
     numbers = [entry["iteration"] for entry in read_metrics(run / "metrics.jsonl")]
     assert numbers == sorted(set(numbers))
     assert len((run / "metrics.jsonl").read_text().splitlines()) == len(numbers)
@@ -122,6 +132,9 @@ def test_a_run_stopped_before_its_first_checkpoint_starts_anew(tmp_path: Path) -
         with pytest.raises(Stop):
             run_training(tiny(), run, progress=False)
     assert (run / "config.toml").is_file()
+    (run / "budget.json").write_text(
+        '{"clone": 1, "most": 1, "total": 1, "minutes": null, "open": []}'
+    )
     with pytest.raises(CheckpointError, match=r"no run to go on with.*starts anew"):
         run_training(tiny(), run, resume=run, progress=False)
     with pytest.MonkeyPatch.context() as patch:
@@ -129,6 +142,7 @@ def test_a_run_stopped_before_its_first_checkpoint_starts_anew(tmp_path: Path) -
         with pytest.raises(Stop):
             run_training(tiny(), run, progress=False)
     assert load_policy(run).weights.meta["progress"]["iteration"] == 0
+    assert json.loads((run / "budget.json").read_text())["total"] == tiny().total_decisions
 
 
 @contextmanager
