@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import textwrap
 from pathlib import Path
@@ -59,3 +60,4 @@ def test_the_example_runs(section: str, tmp_path: Path, monkeypatch: pytest.Monk
     exec(compile(textwrap.dedent(block), section, "exec"), names)
     if section.startswith("RLlib"):
         names["algorithm"].stop()
+        os.rmdir(names["algorithm"].logdir)  # in the home folder

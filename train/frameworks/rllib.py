@@ -70,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
     network = algorithm.get_module(SHARED).actor
     result = run.finish(network)
     algorithm.stop()
+    os.rmdir(algorithm.logdir)  # Ray makes it in the home folder, and it stays empty
     ray.shutdown()
     return result
 
