@@ -51,7 +51,9 @@ def test_the_example_runs(section: str, tmp_path: Path, monkeypatch: pytest.Monk
 
         torch.set_num_threads(1)
     if section.startswith("RLlib"):
-        import train.frameworks.rllib  # noqa: F401  # sets what keeps Ray to this machine
+        from train.frameworks.rllib import start_ray
+
+        start_ray()
     if section == "skrl":  # it logs once more at exit, when pytest has closed the stream
         logging.getLogger("skrl").setLevel(logging.WARNING)
     monkeypatch.chdir(tmp_path)
@@ -61,3 +63,4 @@ def test_the_example_runs(section: str, tmp_path: Path, monkeypatch: pytest.Monk
     if section.startswith("RLlib"):
         names["algorithm"].stop()
         os.rmdir(names["algorithm"].logdir)  # in the home folder
+        names["ray"].shutdown()
