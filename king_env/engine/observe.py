@@ -639,3 +639,19 @@ def unpack_bits(words: npt.NDArray[np.uint64], num_bits: int) -> npt.NDArray[np.
     out = np.empty((words.shape[0], words.shape[1] * 8), dtype=np.uint64)
     expand(np.ascontiguousarray(words), out)
     return out.view(np.uint8)[:, :num_bits]
+
+
+def features(
+    bits: npt.NDArray[np.uint8], numbers: npt.NDArray[np.int16]
+) -> npt.NDArray[np.float32]:
+    """Returns observations `[M, F]` as the environments give them, from the batched ones' parts.
+
+    Args:
+        bits: `[M, B]`, as with ``obs="dense"``.
+        numbers: `[M, K]` int16.
+    """
+    out = np.empty((len(bits), NUM_FEATURES), dtype=np.float32)
+    out[:, :NUM_BITS] = bits
+    scaled = numbers.astype(np.float32) * _INVERSE_SCALES
+    np.clip(scaled, -NUMBER_BOUND, NUMBER_BOUND, out=out[:, NUM_BITS:])
+    return out

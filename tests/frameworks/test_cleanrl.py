@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 import torch
 
 from king_env import BatchEnv
-from king_env.adapters.agent import features
+from king_env.engine.observe import features
 from tests.frameworks.smoke import run_script
 from train.frameworks import cleanrl
 
