@@ -134,12 +134,8 @@ class Dataset:
                 the memory of the packed form, so take a batch at a time.
         """
         bits = observe.unpack_bits(self.bits[rows], observe.NUM_BITS)
-        out = np.empty((len(bits), observe.NUM_FEATURES), dtype=np.float32)
-        out[:, : observe.NUM_BITS] = bits
-        scaled = self.numbers[rows].astype(np.float32) * (np.float32(1.0) / observe.NUMBER_SCALES)
-        bound = np.float32(observe.NUMBER_BOUND)
-        np.clip(scaled, -bound, bound, out=out[:, observe.NUM_BITS :])
-        return Dense(out, observe.unpack_bits(self.mask[rows], NUM_ACTIONS).view(np.int8))
+        masks = observe.unpack_bits(self.mask[rows], NUM_ACTIONS).view(np.int8)
+        return Dense(observe.features(bits, self.numbers[rows]), masks)
 
 
 class _Rows:

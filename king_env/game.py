@@ -197,6 +197,14 @@ class Game:
         return [int(game.totals[seat]) + int(game.deal.points[seat]) for seat in range(NUM_SEATS)]
 
     @property
+    def side_scores(self) -> list[int]:
+        """What each seat has played for in the episode so far: its points, or its team's."""
+        scores = self.scores
+        if not self.variant.spec.partnership:
+            return scores
+        return [scores[seat] + scores[(seat + 2) % NUM_SEATS] for seat in range(NUM_SEATS)]
+
+    @property
     def points(self) -> list[int]:
         """Points of the deal in progress, by seat."""
         return [int(points) for points in self.games.deal.points[0]]

@@ -43,6 +43,16 @@ def test_names_and_ids_are_the_same_move(variant: str) -> None:
     assert by_id.games.tobytes() == by_name.games.tobytes()
 
 
+@pytest.mark.parametrize("variant", ["turkish_short", "turkish_short_pairs"])
+def test_a_side_is_a_seat_or_its_team(variant: str) -> None:
+    game = new_game(variant, seed=1)
+    play(game, random.Random(1), 100)
+    assert len(set(game.scores)) > 1
+    pairs = variant.endswith("pairs")
+    teams = [game.scores[0] + game.scores[2], game.scores[1] + game.scores[3]]
+    assert game.side_scores == (teams * 2 if pairs else game.scores)
+
+
 COPIES: list[Callable[[Game], Game]] = [
     Game.clone,
     copy.deepcopy,

@@ -23,6 +23,9 @@ EXTRAS: Final = {
 }
 """The extra of ``king-env`` that installs a framework, by the name it is imported under."""
 
+MASKED: Final = -1e9
+"""Logit of an action that is not legal: finite, or entropies are NaN."""
+
 
 class FrameworkMissingError(ImportError):
     """A framework that is not installed; the message is one line with the command that helps."""
@@ -46,4 +49,4 @@ def framework(module: str) -> Any:
         ) from None
 
 
-__all__ = ["EXTRAS", "FrameworkMissingError", "framework"]
+__all__ = ["EXTRAS", "MASKED", "FrameworkMissingError", "framework"]

@@ -6,7 +6,7 @@ Axes: M decisions, F features, A actions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, ActionId
 from king_env.engine.layout import Games, Tables
 from king_env.view import View
-
-_INVERSE_SCALES: Final = np.float32(1) / observe.NUMBER_SCALES
 
 Scores: TypeAlias = Callable[[npt.NDArray[np.float32]], npt.NDArray[Any]]
 """Scores of actions `[M, A]`, such as logits or values, for observations `[M, F]`."""
@@ -65,20 +63,4 @@ def look(games: Games, tables: Tables) -> tuple[npt.NDArray[np.float32], npt.NDA
     mask = np.empty((count, NUM_MASK_WORDS), dtype=np.uint64)
     observe.observe_actors(games, tables, np.arange(count), words, numbers, mask)
     bits = observe.unpack_bits(words, observe.NUM_BITS)
-    return features(bits, numbers), observe.unpack_bits(mask, NUM_ACTIONS).view(np.int8)
-
-
-def features(
-    bits: npt.NDArray[np.uint8], numbers: npt.NDArray[np.int16]
-) -> npt.NDArray[np.float32]:
-    """Returns observations `[M, F]` as the environments give them, from the batched ones' parts.
-
-    Args:
-        bits: `[M, B]`, as with ``obs="dense"``.
-        numbers: `[M, K]` int16.
-    """
-    out = np.empty((len(bits), observe.NUM_FEATURES), dtype=np.float32)
-    out[:, : observe.NUM_BITS] = bits
-    scaled = numbers.astype(np.float32) * _INVERSE_SCALES
-    np.clip(scaled, -observe.NUMBER_BOUND, observe.NUMBER_BOUND, out=out[:, observe.NUM_BITS :])
-    return out
+    return observe.features(bits, numbers), observe.unpack_bits(mask, NUM_ACTIONS).view(np.int8)

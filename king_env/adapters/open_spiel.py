@@ -234,10 +234,7 @@ class KingState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel is untyped
         """Returns the points so far, by seat."""
         if self.king is None:
             return [0.0] * NUM_SEATS
-        scores = self.king.scores
-        if self.king.variant.spec.partnership:
-            scores = [scores[seat] + scores[(seat + 2) % NUM_SEATS] for seat in range(NUM_SEATS)]
-        return [float(score) for score in scores]
+        return [float(score) for score in self.king.side_scores]
 
     def resample_from_infostate(self, player: int, rng: Callable[[], float]) -> KingState:
         """Returns a state that the player cannot tell from this one.

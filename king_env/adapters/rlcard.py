@@ -94,8 +94,7 @@ class _Table:
 
     def payoffs(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Returns the points so far, of the team in partnership variants."""
-        scores = np.array(self.king.scores, dtype=np.float64)
-        return scores + np.roll(scores, 2) if self.variant.spec.partnership else scores
+        return np.array(self.king.side_scores, dtype=np.float64)
 
 
 class KingEnv(_env.Env):  # type: ignore[misc]  # RLCard is untyped

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from king_env import king_v0
-from king_env.adapters import framework
+from king_env.adapters import MASKED, framework
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.envs.core import AGENTS
@@ -26,9 +26,6 @@ torch: Any = framework("torch")
 
 SHARED: Final = "shared"
 """Name of the module that plays all four seats."""
-
-MASKED: Final = -1e9
-"""Logit of an action that is not legal: finite, or entropies are NaN."""
 
 
 class KingRllibEnv(_multi_agent.MultiAgentEnv):  # type: ignore[misc]  # RLlib is untyped

@@ -6,9 +6,9 @@ them. Opponents are agents, so what the other seats do lies between two steps of
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from king_env.adapters import framework
+from king_env.adapters import MASKED, framework
 from king_env.adapters.seats import make_seats
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
@@ -17,9 +17,6 @@ _wrappers: Any = framework("skrl.envs.wrappers.torch")
 _models: Any = framework("skrl.models.torch")
 _spaces: Any = framework("skrl.utils.spaces.torch")
 torch: Any = framework("torch")
-
-MASKED: Final = -1e9
-"""Logit of an action that is not legal: finite, or entropies are NaN."""
 
 
 def make_env(num_envs: int, scale_rewards: bool = False, **kwargs: Any) -> Any:

@@ -554,14 +554,12 @@ def unfold_row(words: Any, out: Any, row: Any) -> None:
 @inline
 def float_row(bits: Any, numbers: Any, row: Any, out: Any) -> None:
     """Writes the float32 form of a row: bits as 0 and 1, then scaled and clipped numbers."""
-    for index in range(NUM_BITS):
-        out[index] = np.float32((bits[row, index >> 6] >> u64(index & 63)) & ONE)
-    float_numbers(numbers, row, out)
-
-
-@inline
-def float_numbers(numbers: Any, row: Any, out: Any) -> None:
-    """Writes the numbers of the float32 form of a row."""
+    for place in range(NUM_WORDS):
+        # Word by word, and without converting integers: so it is compiled to vector code.
+        word = bits[row, place]
+        for bit in range(min(64, NUM_BITS - 64 * place)):
+            is_set = word & (ONE << u64(bit))
+            out[64 * place + bit] = np.float32(1) if is_set else np.float32(0)
     for index in range(NUM_NUMBERS):
         value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
         out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
@@ -641,3 +639,19 @@ def unpack_bits(words: npt.NDArray[np.uint64], num_bits: int) -> npt.NDArray[np.
     out = np.empty((words.shape[0], words.shape[1] * 8), dtype=np.uint64)
     expand(np.ascontiguousarray(words), out)
     return out.view(np.uint8)[:, :num_bits]
+
+
+def features(
+    bits: npt.NDArray[np.uint8], numbers: npt.NDArray[np.int16]
+) -> npt.NDArray[np.float32]:
+    """Returns observations `[M, F]` as the environments give them, from the batched ones' parts.
+
+    Args:
+        bits: `[M, B]`, as with ``obs="dense"``.
+        numbers: `[M, K]` int16.
+    """
+    out = np.empty((len(bits), NUM_FEATURES), dtype=np.float32)
+    out[:, :NUM_BITS] = bits
+    scaled = numbers.astype(np.float32) * _INVERSE_SCALES
+    np.clip(scaled, -NUMBER_BOUND, NUMBER_BOUND, out=out[:, NUM_BITS:])
+    return out

@@ -10,19 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
-
 from king_env.engine.actions import NUM_MASK_WORDS
 from king_env.engine.batch import pay
 from king_env.engine.jit import kernel, unfold
 from king_env.engine.layout import NUM_SEATS, PHASE_OVER, ZERO, i64
-from king_env.engine.observe import (
-    NUM_BITS,
-    NUM_NUMBERS,
-    NUM_WORDS,
-    float_numbers,
-    observe_row,
-)
+from king_env.engine.observe import NUM_NUMBERS, NUM_WORDS, float_row, observe_row
 from king_env.engine.step import apply, is_legal
 
 FORM_FLOAT: Final = 0
@@ -160,8 +152,6 @@ def observe_seats(
     form: int,
     words: Any,
     values: Any,
-    spread: Any,
-    spread_bytes: Any,
     floats: Any,
     bits: Any,
     numbers: Any,
@@ -180,8 +170,6 @@ def observe_seats(
         form: FORM_FLOAT, FORM_DENSE or FORM_PACKED.
         words: `[1, W]` uint64, scratch.
         values: `[1, K]` int16, scratch.
-        spread: `[1, 8 W]` uint64, scratch.
-        spread_bytes: `[64 W]` uint8, the same memory as ``spread``.
         floats: `[M, F]` float32, out with FORM_FLOAT.
         bits: `[M, 8 W]` uint64, the bytes of which are the bits, with FORM_DENSE, or `[M, W]` with
             FORM_PACKED, out.
@@ -195,12 +183,7 @@ def observe_seats(
             unfold(ZERO if closed[i] else g.deal.legal[word], masks, i64(row), i64(word))
         observe_row(g, tables[g.variant], i64(seats[i]), words, values, i64(0))
         if form == FORM_FLOAT:
-            # Bit, byte, float: each step is vector code; floats made bit by bit are not.
-            for word in range(NUM_WORDS):
-                unfold(words[0, word], spread, i64(0), i64(word))
-            for index in range(NUM_BITS):
-                floats[row, index] = np.float32(spread_bytes[index])
-            float_numbers(values, i64(0), floats[row])
+            float_row(words, values, i64(0), floats[row])
             continue
         for index in range(NUM_NUMBERS):
             numbers[row, index] = values[0, index]

@@ -198,12 +198,9 @@ class SeatGames:
         # numba takes plain arrays six times faster than recarrays.
         self._games: Any = self.games.view(np.ndarray)
         self._tables: Any = self.tables.view(np.ndarray)
-        spread = np.zeros((1, observe.NUM_WORDS * 8), dtype=np.uint64)
         self._scratch = (
             np.zeros((1, observe.NUM_WORDS), dtype=np.uint64),
             np.zeros((1, observe.NUM_NUMBERS), dtype=np.int16),
-            spread,
-            spread.view(np.uint8).reshape(-1),
         )
         self._opponents: Opponents = self._make_opponents()
 

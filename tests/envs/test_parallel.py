@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pettingzoo
 import pytest
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
@@ -65,14 +64,6 @@ def test_names() -> None:
     for agent in AGENTS:
         assert environment.action_space(agent) is environment.action_space(agent)
         assert environment.observation_space(agent) is environment.observation_space(agent)
-
-
-@pytest.mark.skipif(not hasattr(pettingzoo, "register"), reason="PettingZoo 1.26 has no registry")
-def test_the_registry_has_both() -> None:
-    made = pettingzoo.make("parallel", "king/king-v0", variant="turkish_short")
-    assert made.unwrapped.variant.name == "turkish_short"
-    assert isinstance(made.unwrapped, parallel_env)
-    assert isinstance(pettingzoo.make("aec", "king/king-v0").unwrapped, raw_env)
 
 
 # ---------------------------------------------------------------- the same game as the AEC

@@ -21,6 +21,7 @@ from gymnasium.utils.env_checker import check_env
 
 import king_env
 from agents.registry import make_agent
+from king_env import king_v0  # noqa: F401  # registers the id
 from king_env.engine.actions import NUM_ACTIONS, ActionId
 from king_env.envs import opponents as opponents_module
 from king_env.envs.gymnasium_ids import SEAT_ID

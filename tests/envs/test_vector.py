@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 from agents.base import CompiledOpponents
 from agents.registry import make_agent
+from king_env import king_v0  # noqa: F401  # registers the id
 from king_env.engine.actions import NUM_ACTIONS, ActionId
 from king_env.envs.batch import BatchEnv
 from king_env.envs.gymnasium_ids import SEAT_ID

@@ -1,4 +1,4 @@
-"""What the tests of the frameworks share: the smoke run of a script, and its agent by name."""
+"""What the tests of the frameworks share: smoke runs of a script, and its agent by name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ from train.evaluation.duplicate import evaluate
 
 
 def run_script(name: str, folder: Path) -> None:
-    """Runs a script for seconds; what it wrote must be an agent that ``king evaluate`` takes."""
-    path = folder / f"{name}.safetensors"
-    result = import_module(f"train.frameworks.{name}").main(["--smoke", "--out", str(path)])
+    """Runs a script for seconds; what it wrote must be an agent that ``king evaluate`` takes.
+
+    The same seed must write the same weights, another one others.
+    """
+    main = import_module(f"train.frameworks.{name}").main
+    path, same, other = (folder / f"{which}.safetensors" for which in ("first", "same", "other"))
+    result = main(["--smoke", "--out", str(path)])
     assert result.variant == "international" and result.deals > 0
+    main(["--smoke", "--out", str(same), "--seed", "1"])
+    main(["--smoke", "--out", str(other), "--seed", "2"])
+    assert path.read_bytes() == same.read_bytes() != other.read_bytes()
     agent = make_agent(f"train.frameworks.common:MlpAgent,path={path}")
     again = evaluate(agent, "random", "international", deals=result.deals)
     assert again.margin.mean == result.margin.mean

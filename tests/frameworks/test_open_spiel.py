@@ -1,4 +1,4 @@
-"""King in OpenSpiel: its own checks, perft, resampling, rewards, bots."""
+"""King in OpenSpiel: its own checks, perft, resampling, rewards, seeds, bots."""
 
 from __future__ import annotations
 
@@ -137,6 +137,35 @@ def test_masks() -> None:
             decisions += 1
 
 
+def test_same_seed_same_episode() -> None:
+    rl_environment = pytest.importorskip("open_spiel.python.rl_environment")
+
+    def trace(seed: int) -> list[Any]:
+        env = rl_environment.Environment(load("international"))
+        env.seed(seed)
+        step, found = env.reset(), []
+        while not step.last():
+            player = step.current_player()
+            found.append((player, step.observations["info_state"][player]))
+            step = env.step([step.observations["legal_actions"][player][0]])
+        return [*found, step.rewards]
+
+    assert trace(3) == trace(3) != trace(4)
+
+
+def test_the_parameter_seed_is_that_of_the_set_ups() -> None:
+    def set_ups(seed: int) -> list[str]:
+        game = load("russian_ordered", seed=seed)
+        found = []
+        for number in range(game.num_setups):
+            state = game.new_initial_state()
+            state.apply_action(number)
+            found.append(state.information_state_string(0))  # dealer and choices used up
+        return found
+
+    assert set_ups(3) == set_ups(3) != set_ups(4)
+
+
 def test_same_choices_same_episode() -> None:
     ends = [play_on(load("rifki", "match").new_initial_state(), random.Random(5)) for _ in range(2)]
     assert ends[0].history() == ends[1].history()
@@ -218,6 +247,27 @@ def test_ismcts_plays_a_deal_on_states() -> None:
         action = player.step(state)
         assert action in state.legal_actions()
         state.apply_action(action)
+
+
+def test_ismcts_plays_a_match_through_resampled_states() -> None:
+    """OpenSpiel's search against its random bots, all on OpenSpiel's states, chance nodes drawn."""
+    bots = pytest.importorskip("open_spiel.python.bots.uniform_random")
+    rng = np.random.RandomState(1)
+    game = load("international", "match")
+    searcher = IsmctsBot(simulations=2).make_bot(game, 0, rng)
+    players = [searcher, *[bots.UniformRandomBot(seat, rng) for seat in range(1, 4)]]
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        if state.is_chance_node():
+            outcomes, shares = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(rng.choice(outcomes, p=shares))
+        else:
+            state.apply_action(players[state.current_player()].step(state))
+    assert state.returns() == state.king.scores
+
+
+def test_our_agents_beat_their_random_bot() -> None:
+    assert evaluate("rule", UniformBot(), "international", deals=10).margin.low > 0
 
 
 def test_a_wrong_parameter_is_named() -> None:

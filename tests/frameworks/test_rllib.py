@@ -18,11 +18,12 @@ from tests.frameworks.smoke import run_script
 
 @pytest.fixture(scope="module", autouse=True)
 def _ray() -> Iterator[None]:
-    import train.frameworks.rllib  # noqa: F401  # sets what keeps Ray to this machine
-
-    yield
     import ray
 
+    from train.frameworks.rllib import start_ray
+
+    start_ray()
+    yield
     ray.shutdown()
 
 

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("skrl", reason="skrl is not installed")
 
 import torch
+from skrl.utils import set_seed
 
 from king_env.adapters.seats import make_seats
 from king_env.adapters.skrl import MaskedPolicy, make_env, unpack
@@ -26,6 +27,15 @@ def test_rewards_add_up_to_the_scores(variant: str) -> None:
 
 def test_same_seed_same_episodes() -> None:
     check_seed(lambda: make_seats(4, True, opponents="random"))
+
+
+def test_the_seed_of_skrl_is_the_seed_of_the_deals() -> None:
+    def first(seed: int) -> torch.Tensor:
+        set_seed(seed)
+        seen: torch.Tensor = make_env(4, opponents="random").reset()[0]
+        return seen
+
+    assert torch.equal(first(3), first(3)) and not torch.equal(first(3), first(4))
 
 
 def test_the_policy_draws_legal_actions_and_its_rewards_are_the_scores() -> None:

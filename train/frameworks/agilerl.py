@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from agilerl.algorithms import PPO
 
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
     run = Run.read("agilerl", 120, 2, argv)
     torch.set_num_threads(1)
     torch.manual_seed(run.seed)
+    np.random.seed(run.seed)  # noqa: NPY002  # AgileRL shuffles with it
     env = make_vec(NUM_ENVS, scale_rewards=True, variant=VARIANT, opponents="random")
     learner = PPO(
         env.single_observation_space,

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from king_env import BatchEnv
-from king_env.adapters.agent import features
+from king_env.engine.observe import features
 from train.evaluation.duplicate import Evaluation
 from train.frameworks.common import NUM_ACTIONS, NUM_FEATURES, POINT_SCALE, VARIANT, Run
 

@@ -62,24 +62,32 @@ class Run:
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--out", type=Path, default=Path("runs") / f"{name}.safetensors")
         given = parser.parse_args(argv)
+        if not given.seconds > 0:
+            parser.error(f"--seconds: found {given.seconds:g}; allowed: more than 0")
         return cls(name, given.smoke, rounds, given.seconds, given.seed, given.out)
 
     def __post_init__(self) -> None:
         """Starts the clock."""
         self.started = time.perf_counter()
-        self._begun = 0
+        self._begun = 0  # rounds
 
     @property
     def elapsed(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self.started
 
+    @property
+    def progress(self) -> float:
+        """Share of the training that is done, 0 to 1; of a smoke run it does not need the clock."""
+        done = self._begun / self.rounds if self.smoke else self.elapsed / self.seconds
+        return min(done, 1.0)
+
     def goes_on(self) -> bool:
         """Tells whether there is time for another round of training."""
+        if self.progress >= 1:
+            return False
         self._begun += 1
-        if self.smoke:
-            return self._begun <= self.rounds
-        return self.elapsed < self.seconds
+        return True
 
     def finish(self, network: Any) -> Evaluation:
         """Writes a torch network and evaluates it against random; prints one line.

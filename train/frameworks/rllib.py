@@ -53,23 +53,30 @@ def configure(seed: int, smoke: bool) -> PPOConfig:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> Evaluation:
-    """Trains and evaluates."""
-    run = Run.read("rllib", 180, 1, argv)
+def start_ray() -> None:
+    """Starts Ray for this process only, also where a cluster runs on this machine."""
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(
+        address="local",
         num_cpus=1,
         include_dashboard=False,
         object_store_memory=100_000_000,
         log_to_driver=False,
         ignore_reinit_error=True,
     )
+
+
+def main(argv: Sequence[str] | None = None) -> Evaluation:
+    """Trains and evaluates."""
+    run = Run.read("rllib", 180, 1, argv)
+    start_ray()
     algorithm = configure(run.seed, run.smoke).build_algo()
     while run.goes_on():
         algorithm.train()
     network = algorithm.get_module(SHARED).actor
     result = run.finish(network)
     algorithm.stop()
+    os.rmdir(algorithm.logdir)  # Ray makes it in the home folder, and it stays empty
     ray.shutdown()
     return result
 

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> Evaluation:
     collector = Collector(learner, envs, buffer, exploration_noise=True)
     collector.reset()
     while run.goes_on():
-        policy.set_eps_training(max(0.05, 1 - run.elapsed / (run.seconds / 2)))
+        policy.set_eps_training(max(0.05, 1 - 2 * run.progress))
         with policy_within_training_step(policy):
             collector.collect(n_step=NUM_ENVS * 4)
             with torch_train_mode(policy):
