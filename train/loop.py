@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.neural import kernels
 from agents.neural.network import ActorCritic
 from agents.neural.weights import LATEST, CheckpointError, find_checkpoint, load_weights
 from king_env.rules.catalogue import Variant, load_variant
@@ -28,21 +27,20 @@ from train import checkpoint as saving
 from train.advantage import gae
 from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
+from train.cluster import Cluster, Setup, cluster, find_ray
 from train.config import TrainConfig, check_config, load_config, to_toml
 from train.metrics import MetricsFile, Sums, plot_curve
+from train.player import Player, cut, join
 from train.ppo import ppo_update
 from train.progress import Reporter
 from train.rollout import (
     DECISIONS_PER_DEAL,
-    GAMES_PER_WORKER,
     WORKERS,
     Decisions,
     Strata,
     columns_in_use,
     derived_seed,
-    draw_deals,
     make_opponent,
-    play,
 )
 from train.workers import Channel, workers
 
@@ -54,6 +52,8 @@ CLONE_CHUNK: Final = 65_536
 MEASURED: Final = 3
 """Iterations at the start of a phase that run at the schedules' start; all but the first of them
 measure the speed."""
+PART: Final = 5_000
+"""Decisions of a part, where a run with actors has no parts in its config."""
 CLONE_TIME: Final = 0.45
 """Part of the time that cloning may take where the budget is given in minutes."""
 
@@ -83,6 +83,8 @@ def run_training(
     init: Path | None = None,
     evaluate: Evaluate | None = None,
     progress: bool = True,
+    ray: str | None = None,
+    actors: int | None = None,
 ) -> Path:
     """Trains and returns the run folder.
 
@@ -96,6 +98,9 @@ def run_training(
         init: a checkpoint or run folder whose weights to start from; cloning is left out.
         evaluate: called now and then with a checkpoint; its figures are logged.
         progress: show how it goes.
+        ray: address of a Ray cluster whose actors play, see ``train.cluster``; one process learns.
+            The run ends as it would without, of the same config.
+        actors: their number; None: one a core of the cluster, as far as there are parts.
 
     Ctrl-C saves a checkpoint and returns.
 
@@ -104,6 +109,10 @@ def run_training(
         CheckpointError: if ``resume`` or ``init`` names no usable checkpoint.
         ConfigError: if the config contradicts itself.
     """
+    if ray is not None:
+        find_ray()
+    elif actors is not None:
+        raise RunError("actors: only with ray")
     if resume is not None:
         for name, value in (("minutes", minutes), ("seed", seed), ("init", init)):
             if value is not None:
@@ -116,11 +125,26 @@ def run_training(
         run = out
         if seed is not None:
             config = dataclasses.replace(config, seed=seed)
-        make_opponent(config.tables.against)  # refused before anything is made
-        _prepare_folder(run)
+        if ray is not None:
+            config = _for_actors(config)
+        make_opponent(config.tables.against)
     check_config(config, "config")
-    if config.workers > WORKERS:
-        raise RunError(f"workers: found {config.workers}; allowed: 1 to {WORKERS}")
+    if config.workers * config.shards > WORKERS:
+        raise RunError(
+            f"workers times shards: found {config.workers} times {config.shards}; "
+            f"allowed: up to {WORKERS}"
+        )
+    if ray is not None and config.workers > 1:
+        raise RunError(
+            f"{run}: {config.workers} processes learn, and with ray only one can; go on without, "
+            f"or start a new run with --init {run}"
+        )
+    if actors is not None and actors > config.shards:
+        raise RunError(
+            f"actors: found {actors}; allowed: 1 to {config.shards}, the shards of the config"
+        )
+    if resume is None:
+        _prepare_folder(run)  # all that can be refused before anything is made has been
     variants = [load_variant(name, config.options) for name in config.variants]
     started = load_weights(init) if init is not None else None
     if started is not None:
@@ -140,8 +164,15 @@ def run_training(
     reporter = Reporter(run, progress)
     _compile(config, run, columns)
     learner_args = (config, run, columns, init, resume is not None)
-    with workers(config.workers, _follow, learner_args) as channel, reporter:
-        learner = _Learner(channel, *learner_args)
+    with ExitStack() as stack:
+        channel = stack.enter_context(workers(config.workers, _follow, learner_args))
+        stack.enter_context(reporter)
+        players = None
+        if ray is not None:
+            opponent = make_opponent(config.tables.against, config.tables.whole_team)
+            setup = Setup(config, variants, opponent, columns)
+            players = stack.enter_context(cluster(ray, actors, setup, reporter.say))
+        learner = _Learner(channel, *learner_args, players)
         leader = _Leader(learner, minutes, evaluate, reporter)
         try:
             leader.run()
@@ -153,6 +184,14 @@ def run_training(
                 f"a worker process has ended ({reason}); go on with --resume {run}"
             ) from None
     return run
+
+
+def _for_actors(config: TrainConfig) -> TrainConfig:
+    """Returns a config as a run with actors has it: one process learns, there are parts to play."""
+    shards = config.shards
+    if shards == 1:
+        shards = max(1, min(WORKERS, config.ppo.decisions_per_iteration // PART))
+    return dataclasses.replace(config, workers=1, shards=shards)
 
 
 def _prepare_folder(run: Path) -> None:
@@ -203,6 +242,7 @@ class _Learner:
         columns: npt.NDArray[np.int64],
         init: Path | None,
         resumed: bool,
+        cluster: Cluster | None = None,
     ) -> None:
         self.channel = channel
         self.config = config
@@ -211,10 +251,12 @@ class _Learner:
             load_variant(name, config.options) for name in config.variants
         ]
         self.strata = Strata(self.variants)
-        self.opponent = make_opponent(config.tables.against, config.tables.whole_team)
         self.network = ActorCritic(
             columns, config.network.width, derived_seed(config.seed, 4) % 2**63
         )
+        opponent = make_opponent(config.tables.against, config.tables.whole_team)
+        self.player = Player(config, self.variants, opponent, self.network)
+        self.cluster = cluster
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
@@ -263,39 +305,19 @@ class _Learner:
             self.network.policy_bias.mul_(self.config.clone.sharpen)
 
     def _play(self, num_self: int, num_rule: int, cloning: bool) -> Decisions:
-        """Plays this process's share of the deals of an iteration."""
-        size = self.channel.size
-        deals = draw_deals(
-            self.config.draw,
-            self.variants,
-            self.config.seed,
+        """Returns what this process learns from in an iteration: its share of the deals, played."""
+        parts = cut(
             self.progress.iteration,
+            num_self,
+            num_rule,
+            self.config.shards,
+            cloning,
             self.channel.rank,
-            min(GAMES_PER_WORKER // 2, math.ceil(num_self / size)),
-            min(GAMES_PER_WORKER // 2, math.ceil(num_rule / size)),
-            self.opponent,
+            self.channel.size,
         )
-        return play(
-            self.variants,
-            self.config.draw,
-            self.strata,
-            deals,
-            self.config.seed,
-            self.config.network.canonical_suits,
-            None if cloning else self._act,
-            self.config.clone.random_moves if cloning else 0.0,
-            self.config.clone.temperature,
-            self.opponent.agent,
-        )
-
-    def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
-        """Draws actions from the policy."""
-        with torch.no_grad():
-            logits_NA, values_N = self.network(words, numbers)
-        actions = np.empty(len(words), dtype=np.int64)
-        log_probs = np.empty(len(words), dtype=np.float32)
-        kernels.choose(logits_NA.numpy(), mask, keys, 1, actions, log_probs)
-        return actions, log_probs, values_N.numpy()
+        if self.cluster is not None:
+            return join(self.cluster.play(self.network.tensors(), parts))
+        return join([self.player.play(part) for part in parts])
 
     def _clone(self, budget: Budget) -> dict[str, Any]:
         """Learns from a chunk of the rule-based agent's decisions; at the gate it measures."""
