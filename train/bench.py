@@ -48,8 +48,9 @@ SMALL_ENVS, MANY_ENVS = 256, 65_536  # the same for little and for much memory
 LEARNED: Final = 120_000  # decisions of the training run
 NUM_SEATS: Final = 1024  # learners of the Gymnasium environment
 NUM_VIEWS: Final = 256  # positions that agents are asked about
-RAY_AGAINST, RAY_DECISIONS, RAY_PARTS = "rule", 40_000, (8, 64)
+RAY_AGAINST, RAY_DECISIONS, RAY_RUNS = "rule", 40_000, 3
 RAY_SEARCH, RAY_SEARCH_DECISIONS, RAY_SEARCH_RUNS = "pimc:20", 8_000, 1
+RAY_PARTS = (8, 64)  # against opponents that search the larger number only
 WIDTH: Final = 256  # of the network, as in the shipped configs
 SEARCHES: Final = ("pimc:20", "pimc:80", "pimc:20,endgame=5", "ismcts:1000")
 
@@ -514,7 +515,7 @@ def _learned() -> list[Row]:
 
 def _ray() -> list[Row]:
     """An iteration in parts of two sizes, against the shipped config's opponents."""
-    return _scaling("ray", RAY_AGAINST, RAY_DECISIONS, RAY_PARTS, RUNS)
+    return _scaling("ray", RAY_AGAINST, RAY_DECISIONS, RAY_PARTS, RAY_RUNS)
 
 
 def _ray_search() -> list[Row]:

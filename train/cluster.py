@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import pickle
 import shutil
 import tempfile
 import time
@@ -65,9 +66,10 @@ class Setup:
 class Actor:
     """Plays parts in a process of its own, on some machine of the cluster."""
 
-    def set_up(self, setup: Setup) -> dict[str, str]:
-        """Makes the player; returns what must be the same on every machine."""
+    def set_up(self, pickled: bytes) -> dict[str, str]:
+        """Makes the player of a ``Setup``; returns what must be the same on every machine."""
         torch.set_num_threads(1)
+        setup: Setup = pickle.loads(pickled)
         self.network = ActorCritic(setup.columns, setup.config.network.width)
         self.player = Player(setup.config, setup.variants, setup.opponent, self.network)
         return fingerprint()
@@ -116,7 +118,14 @@ class Cluster:
 
     def __init__(self, ray: Any, setup: Setup, wanted: int | None, say: Say) -> None:
         self._ray = ray
-        self._setup = ray.put(setup)
+        try:
+            # Arrays that lie in Ray's store are read-only, which an agent's kernels need not bear.
+            self._setup = ray.put(pickle.dumps(setup))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            name = setup.config.tables.against
+            raise RunError(
+                f"tables.against: agent {name!r} cannot be sent to actors: {_first_line(error)}"
+            ) from None
         self._wanted = wanted
         self._most = setup.config.shards
         self._say = say
@@ -178,7 +187,9 @@ class Cluster:
         try:
             result = self._ray.get(done[0])
         except errors.RayTaskError as error:
-            raise RunError(f"ray: an actor has failed: {_last_line(error)}") from None
+            cause = getattr(error, "cause", None) or error
+            reason = f"{type(cause).__name__}: {_first_line(cause)}"
+            raise RunError(f"ray: an actor has failed: {reason}") from None
         except errors.RayError as error:
             self._replace(member, _first_line(error))
             return None
@@ -295,8 +306,3 @@ def _count(number: int, noun: str) -> str:
 
 def _first_line(error: BaseException) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))
-
-
-def _last_line(error: BaseException) -> str:
-    """Returns the line of a traceback that says what was raised."""
-    return [line.strip() for line in str(error).splitlines() if line.strip()][-1]

@@ -45,7 +45,7 @@ class _RayError(Exception):
 
 
 class _RayTaskError(_RayError):
-    pass
+    cause = ValueError("bad\nin some way")
 
 
 class _Task:
@@ -141,9 +141,15 @@ def test_actors_that_cannot_work_end_the_run() -> None:
     cluster, _ = make_cluster(FakeRay(play=[_RayError("killed")] * LOSSES), 1)
     with pytest.raises(RunError, match=f"part 0 failed {LOSSES} times: killed"):
         cluster.play({}, PARTS)
-    cluster, _ = make_cluster(FakeRay(play=[_RayTaskError("Traceback\nValueError: bad")]), 1)
-    with pytest.raises(RunError, match="an actor has failed: ValueError: bad"):
+    cluster, _ = make_cluster(FakeRay(play=[_RayTaskError("Traceback")]), 1)
+    with pytest.raises(RunError, match=r"an actor has failed: ValueError: bad$"):
         cluster.play({}, PARTS)
+
+
+def test_an_agent_that_cannot_be_sent_is_refused() -> None:
+    setup = Setup(tiny(), (), Opponent(agent=lambda: None), np.zeros(0))  # type: ignore[arg-type]
+    with pytest.raises(RunError, match=r"tables\.against: .* cannot be sent to actors"):
+        Cluster(FakeRay(), setup, 1, print)
 
 
 def test_another_version_on_a_machine_is_refused() -> None:
