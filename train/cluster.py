@@ -31,6 +31,8 @@ from train.config import TrainConfig
 from train.player import Part, Player
 from train.rollout import Decisions, Opponent
 
+REQUIREMENT: Final = "ray>=2.60,<3"
+"""What the extra ``ray`` of the package asks for."""
 LOCAL: Final = "local"
 """The address that starts Ray on this machine, for this run alone."""
 STORE_BYTES: Final = 512 << 20
@@ -41,6 +43,20 @@ REMIND_S: Final = 30.0
 """Seconds between lines that say that no actor can be had."""
 LOSSES: Final = 5
 """Actors lost in a row, over one part or before any has started, that end the run."""
+
+
+def _fingerprint() -> dict[str, str]:
+    root = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for package in ("agents", "king_env", "train"):
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return {**package_versions(), "sources": digest.hexdigest()[:16]}
+
+
+FINGERPRINT: Final = _fingerprint()
+"""Versions of what decides how a part is played, our own sources included, as this process was
+started: an edit on the way does not count."""
 
 Say = Callable[[str], object]
 """Is told, a line at a time, what happens to actors."""
@@ -72,22 +88,12 @@ class Actor:
         setup: Setup = pickle.loads(pickled)
         self.network = ActorCritic(setup.columns, setup.config.network.width)
         self.player = Player(setup.config, setup.variants, setup.opponent, self.network)
-        return fingerprint()
+        return FINGERPRINT
 
     def play(self, tensors: Mapping[str, npt.NDArray[np.float32]], part: Part) -> Decisions:
         """Plays a part with the weights given, by their names in a checkpoint."""
         self.network.load_tensors(tensors)
         return self.player.play(part)
-
-
-def fingerprint() -> dict[str, str]:
-    """Returns the versions of what decides how a part is played, our own sources included."""
-    root = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256()
-    for package in ("agents", "king_env", "train"):
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
-    return {**package_versions(), "sources": digest.hexdigest()[:16]}
 
 
 @dataclass
@@ -129,7 +135,6 @@ class Cluster:
         self._wanted = wanted
         self._most = setup.config.shards
         self._say = say
-        self._own = fingerprint()
         self._kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
         self._members: list[_Member] = []
         self._failures = 0  # in a row, of actors that were being set up
@@ -199,10 +204,10 @@ class Cluster:
         self._failures = 0
         member.part = 0
         for name, found in result.items():
-            if found != self._own[name]:
+            if found != FINGERPRINT[name]:
                 raise RunError(
                     f"ray: {name}: a machine of the cluster has {found}, this one has "
-                    f"{self._own[name]}; install the same everywhere"
+                    f"{FINGERPRINT[name]}; install the same everywhere"
                 )
         return None
 
@@ -296,7 +301,7 @@ def find_ray() -> Any:
     try:
         import ray
     except ModuleNotFoundError:
-        raise RunError('--ray: Ray is not installed: pip install "king-env[ray]"') from None
+        raise RunError(f'--ray: Ray is not installed: pip install "{REQUIREMENT}"') from None
     return ray
 
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ import pytest
 from king_env.view import legal_ids
 from train import cli, loop
 from train.checkpoint import RunError
-from train.cluster import LOSSES, Cluster, Setup, fingerprint
+from train.cluster import FINGERPRINT, LOSSES, REQUIREMENT, Cluster, Setup
 from train.config import load_config, to_toml
 from train.loop import run_training
 from train.player import Part
@@ -95,7 +96,7 @@ class FakeRay:
             raise answer
         if answer is not None:
             return answer
-        return fingerprint() if task.method == "set_up" else task.arguments[1].number
+        return FINGERPRINT if task.method == "set_up" else task.arguments[1].number
 
     def kill(self, handle: object) -> None:
         self.killed += 1
@@ -153,7 +154,7 @@ def test_an_agent_that_cannot_be_sent_is_refused() -> None:
 
 
 def test_another_version_on_a_machine_is_refused() -> None:
-    there = fingerprint() | {"numpy": "1.0"}
+    there = FINGERPRINT | {"numpy": "1.0"}
     with pytest.raises(RunError, match=r"^ray: numpy: a machine of the cluster has 1\.0, this"):
         make_cluster(FakeRay(set_up=[there]), 1)
 
@@ -165,7 +166,9 @@ def test_without_ray_one_line_says_what_to_do(
     monkeypatch.chdir(tmp_path)
     assert cli.main(["train", "international", "--ray"]) == 2
     message = capsys.readouterr().err
-    assert message == 'king: --ray: Ray is not installed: pip install "king-env[ray]"\n'
+    assert message == f'king: --ray: Ray is not installed: pip install "{REQUIREMENT}"\n'
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["optional-dependencies"]["ray"] == [REQUIREMENT]
     assert not list(tmp_path.iterdir())
 
 
