@@ -12,6 +12,7 @@ import logging
 import os
 import pickle
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ LOCAL: Final = "local"
 """The address that starts Ray on this machine, for this run alone."""
 STORE_BYTES: Final = 512 << 20
 """Object store of a Ray that we start: room for the decisions of an iteration."""
+ANSWER_S: Final = 10.0
+"""Seconds to wait for the host of a cluster."""
 START_S: Final = 60.0
 """Seconds to wait for all actors before the run begins with those that have started."""
 REMIND_S: Final = 30.0
@@ -266,7 +269,7 @@ def cluster(address: str, actors: int | None, setup: Setup, say: Say) -> Iterato
     Raises:
         RunError: if there is no such cluster, or its actors cannot work.
     """
-    ray = find_ray()
+    ray = find_ray(address)
     # A socket's path has a narrow bound, which the temporary folder of some systems would break.
     folder = tempfile.mkdtemp(prefix="king-ray-", dir="/tmp" if os.path.isdir("/tmp") else None)
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -291,17 +294,26 @@ def cluster(address: str, actors: int | None, setup: Setup, say: Say) -> Iterato
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def find_ray() -> Any:
+def find_ray(address: str) -> Any:
     """Returns the module of Ray.
 
+    Args:
+        address: see ``cluster``; where it names a host, that must answer.
+
     Raises:
-        RunError: if it is not installed.
+        RunError: if Ray is not installed, or there is no answer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ModuleNotFoundError:
         raise RunError(f'--ray: Ray is not installed: pip install "{REQUIREMENT}"') from None
+    host, _, port = address.rpartition(":")
+    if port.isdecimal():  # Ray itself would try for minutes
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
+        except (OSError, OverflowError) as error:
+            raise RunError(f"ray {address!r}: no answer: {_first_line(error)}") from None
     return ray
 
 

@@ -110,7 +110,7 @@ def run_training(
         ConfigError: if the config contradicts itself.
     """
     if ray is not None:
-        find_ray()
+        find_ray(ray)
     elif actors is not None:
         raise RunError("actors: only with ray")
     if resume is not None:
@@ -160,7 +160,6 @@ def run_training(
         columns = columns_in_use(variants, config.draw, config.network.canonical_suits)
         if started is not None:
             columns = np.union1d(columns, started.columns)
-        saving.replace_file(run / "config.toml", to_toml(config).encode())
     reporter = Reporter(run, progress)
     _compile(config, run, columns)
     learner_args = (config, run, columns, init, resume is not None)
@@ -172,6 +171,8 @@ def run_training(
             opponent = make_opponent(config.tables.against, config.tables.whole_team)
             setup = Setup(config, variants, opponent, columns)
             players = stack.enter_context(cluster(ray, actors, setup, reporter.say))
+        if resume is None:
+            saving.replace_file(run / "config.toml", to_toml(config).encode())
         learner = _Learner(channel, *learner_args, players)
         leader = _Leader(learner, minutes, evaluate, reporter)
         try:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -172,10 +173,23 @@ def test_without_ray_one_line_says_what_to_do(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_host_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert cli.main(["train", "international", "--ray", f"127.0.0.1:{port}"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"king: ray '127.0.0.1:{port}': no answer: ")
+    assert message.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
 def test_runs_with_actors_that_cannot_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop, "find_ray", lambda: None)
+    monkeypatch.setattr(loop, "find_ray", lambda address: None)
     out = tmp_path / "run"
     with pytest.raises(RunError, match="actors: found 5; allowed: 1 to 4, the shards"):
         run_training(tiny(shards=4), out, ray="local", actors=5, progress=False)
