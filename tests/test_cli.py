@@ -186,6 +186,9 @@ def test_train_hands_over_what_was_asked_for(
     assert cli.main("train tiny.toml --seed 1 --init tiny.toml".split()) == 0
     assert trainings[-1][1] == Path("runs", "tiny-1-2")
     assert trainings[-1][2]["init"] == Path("tiny.toml") and trainings[-1][2]["seed"] == 1
+    assert not trainings[-1][0].output.tensorboard
+    assert cli.main("train tiny.toml --tensorboard".split()) == 0
+    assert trainings[-1][0].output.tensorboard
 
 
 def test_resume_keeps_the_config_of_the_run(
@@ -391,6 +394,7 @@ BAD = {
     "seed of training": "train international --seed -1",
     "run to resume": "train --resume missing",
     "resume with a seed": "train --resume . --seed 1",
+    "resume with other output": "train --resume . --tensorboard",
     "folder that holds no run": "train --resume .",
     "weights to start from": "train international --init missing",
 }

@@ -292,6 +292,9 @@ class Train:
     actors: Number = None
     """Processes that play, with --ray; one a core of the cluster if left out."""
 
+    tensorboard: bool = False
+    """Write TensorBoard event files into the run folder."""
+
     quiet: bool = False
     """Print no progress."""
 
@@ -312,8 +315,11 @@ class Train:
 
         given = None if self.config is None else load_config(self.config)
         if self.resume is not None:
-            for name in ("minutes", "variant", "option", "seed", "out", "init", "workers"):
-                if getattr(self, name) not in (None, ()):
+            for name in (
+                *("minutes", "variant", "option", "seed", "out", "init", "workers"),
+                "tensorboard",
+            ):
+                if getattr(self, name) not in (None, (), False):
                     raise InputError(
                         f"--{name} and --resume exclude each other: the run goes on as it is"
                     )
@@ -336,6 +342,9 @@ class Train:
             options = {**options, **read_options(self.option)}
             variants = self.variant or config.variants
             config = dataclasses.replace(config, variants=variants, options=options)
+            if self.tensorboard:
+                output = dataclasses.replace(config.output, tensorboard=True)
+                config = dataclasses.replace(config, output=output)
             check_config(config, "command")
             seed = config.seed if self.seed is None else self.seed
             out = self.out or free_folder(Path("runs"), f"{find_config(self.config).stem}-{seed}")
@@ -723,12 +732,14 @@ def free_folder(parent: Path, name: str) -> Path:
 
 def is_same_run(given: TrainConfig, stored: TrainConfig) -> bool:
     """Tells whether a config can be the one of a run, which may have had another seed or size."""
+    output = dataclasses.replace(given.output, tensorboard=stored.output.tensorboard)
     as_stored = dataclasses.replace(
         given,
         seed=stored.seed,
         workers=stored.workers,
         shards=stored.shards,
         network=stored.network,
+        output=output,
     )
     return as_stored == stored
 

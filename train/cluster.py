@@ -26,6 +26,7 @@ import numpy.typing as npt
 import torch
 
 from agents.neural.network import ActorCritic
+from king_env.policy import BatchPolicy
 from king_env.rules.catalogue import Variant
 from train.checkpoint import RunError, package_versions
 from train.config import TrainConfig
@@ -90,13 +91,27 @@ class Actor:
         torch.set_num_threads(1)
         setup: Setup = pickle.loads(pickled)
         self.network = ActorCritic(setup.columns, setup.config.network.width)
+        self.snapshots: dict[int, BatchPolicy] = {}
         self.player = Player(setup.config, setup.variants, setup.opponent, self.network)
         return FINGERPRINT
 
-    def play(self, tensors: Mapping[str, npt.NDArray[np.float32]], part: Part) -> Decisions:
-        """Plays a part with the weights given, by their names in a checkpoint."""
+    def play(
+        self, tensors: Mapping[str, npt.NDArray[np.float32]], part: Part, *snapshots: bytes
+    ) -> Decisions:
+        """Plays a part with the weights given, by their names in a checkpoint.
+
+        Args:
+            tensors: the weights.
+            part: the part.
+            snapshots: those that the part names.
+        """
         self.network.load_tensors(tensors)
-        return self.player.play(part)
+        known = self.snapshots
+        self.snapshots = {
+            number: known.get(number) or pickle.loads(pickled)
+            for number, pickled in zip(part.snapshots, snapshots, strict=True)
+        }
+        return self.player.play(part, tuple(self.snapshots.values()))
 
 
 @dataclass
@@ -141,6 +156,7 @@ class Cluster:
         self._kind = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Actor)
         self._members: list[_Member] = []
         self._failures = 0  # in a row, of actors that were being set up
+        self._snapshots: dict[int, Any] = {}  # in Ray's store, by iteration
         self._lost: dict[int, int] = {}  # by part, in this iteration
         self._start()
 
@@ -232,14 +248,28 @@ class Cluster:
     # -------------------------------------------------- an iteration
 
     def play(
-        self, tensors: Mapping[str, npt.NDArray[np.float32]], parts: Sequence[Part]
+        self,
+        tensors: Mapping[str, npt.NDArray[np.float32]],
+        parts: Sequence[Part],
+        snapshots: Mapping[int, BatchPolicy] = {},
     ) -> list[Decisions]:
         """Has parts played with weights; returns their decisions in the order of the parts.
+
+        Args:
+            tensors: the weights, by their names in a checkpoint.
+            parts: the parts.
+            snapshots: those that the parts name, by the iteration they were taken at.
 
         Raises:
             RunError: if actors cannot do their work.
         """
         weights = self._ray.put(dict(tensors))
+        known = self._snapshots
+        self._snapshots = {
+            number: known.get(number) or self._ray.put(pickle.dumps(snapshot))
+            for number, snapshot in snapshots.items()
+        }
+        earlier = list(self._snapshots.values())
         made: dict[int, Decisions] = {}
         self._lost = {}
         self._recruit()
@@ -249,7 +279,7 @@ class Cluster:
             idle = [member for member in self._members if member.task is None]
             for member, place in zip(idle, todo, strict=False):
                 member.part = place
-                member.task = member.handle.play.remote(weights, parts[place])
+                member.task = member.handle.play.remote(weights, parts[place], *earlier)
             result = self._wait(REMIND_S)
             if result is not None:
                 made[result[0]] = result[1]

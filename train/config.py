@@ -27,14 +27,30 @@ class NetworkConfig:
 
     width: int = item("units in each of the two hidden layers", 256, low=8, high=4096)
     canonical_suits: bool = item("sort the suits before the network sees them", True)
+    privileged: bool = item(
+        "advantages come from a second network that sees all hands and is never released", False
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DrawConfig:
     """Which deals are drawn."""
 
+    mode: str = item(
+        "deal: single deals, each for its own points; match: whole matches, with scores and quotas",
+        "deal",
+        choices=("deal", "match"),
+    )
+    rank_weight: float = item(
+        "in matches: weight of the final ranks (+1.5, +0.5, -0.5, -1.5) beside the points",
+        0.0,
+        low=0.0,
+        high=1000.0,
+    )
     open_share: float = item(
-        "share of deals whose contract the schedule leaves open (auction, choice)", 0.5, **_SHARE
+        "share of single deals whose contract the schedule leaves open (auction, choice)",
+        0.5,
+        **_SHARE,
     )
     skip_share: float = item(
         "share of those that start at the first card, with a drawn contract", 0.5, **_SHARE
@@ -89,6 +105,10 @@ class TableConfig:
     rule_until: float = item(
         "part of the budget after which all tables are self-play", 0.5, **_SHARE
     )
+    snapshot_share: float = item(
+        "share of the decisions made at tables with three copies of an earlier self", 0.0, **_SHARE
+    )
+    pool_size: int = item("how many earlier selves there are at most", 8, low=1, high=64)
     against: str = item("another agent in the place of the rule-based players", "rule")
     whole_team: bool = item(
         "in partnerships the learner takes both seats of a team at those tables", False
@@ -111,6 +131,18 @@ class PPOConfig:
     value_coef: float = item("weight of the value loss", 0.5, low=0.0, high=10.0)
     max_grad_norm: float = item("bound on the norm of the gradient", 0.5, low=0.01, high=100.0)
     target_kl: float = item("stop the epochs of an update above this divergence", 0.03, low=0.0)
+    magnet: float = item(
+        "weight of the divergence from the policy that PPO started with; falls to 0 by the end",
+        0.0,
+        low=0.0,
+        high=10.0,
+    )
+    ema: float = item(
+        "decay an iteration of the average of the weights, which is released; 0: the weights are",
+        0.0,
+        low=0.0,
+        high=0.9999,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,6 +153,7 @@ class OutputConfig:
     eval_every_decisions: int = item(
         "decisions between evaluations on the way, 0 = none", 1_000_000, low=0
     )
+    tensorboard: bool = item("write TensorBoard event files too", False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -224,6 +257,17 @@ def check_config(config: TrainConfig, where: str = "config") -> None:
     if len(drawn) != 3 or sum(drawn) == 0:
         problems.append(
             f"{where}.draw.drawn_contracts: found {list(drawn)}; allowed: three weights, not all 0"
+        )
+    shares = config.tables.rule_share + config.tables.snapshot_share
+    if shares > 1:
+        problems.append(
+            f"{where}.tables.snapshot_share: found {config.tables.snapshot_share}; "
+            f"allowed: up to 1 - rule_share ({1 - config.tables.rule_share:g})"
+        )
+    if config.draw.rank_weight > 0 and config.draw.mode == "deal":
+        problems.append(
+            f"{where}.draw.rank_weight: found {config.draw.rank_weight:g}; "
+            "allowed: 0 where mode is 'deal'"
         )
     if config.clone.most < config.clone.decisions:
         problems.append(

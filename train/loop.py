@@ -6,6 +6,7 @@ The future of a run depends on its config, its budget, the weights, the optimize
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import signal
@@ -21,16 +22,27 @@ import numpy.typing as npt
 import torch
 
 from agents.neural.network import ActorCritic
-from agents.neural.weights import LATEST, CheckpointError, find_checkpoint, load_weights
+from agents.neural.weights import (
+    LATEST,
+    CheckpointError,
+    Weights,
+    find_checkpoint,
+    load_weights,
+)
 from king_env.rules.catalogue import Variant, load_variant
 from train import checkpoint as saving
 from train.advantage import gae
+from train.board import Board, check_installed
 from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
 from train.cluster import Cluster, Setup, cluster, find_ray
 from train.config import TrainConfig, check_config, load_config, to_toml
-from train.metrics import MetricsFile, Sums, plot_curve
+from train.critic import Critic, critic_update
+from train.ema import move_towards
+from train.matches import deals_of
+from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve
 from train.player import Player, cut, join
+from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
 from train.progress import Reporter
 from train.rollout import (
@@ -47,6 +59,8 @@ from train.workers import Channel, workers
 Evaluate: TypeAlias = Callable[[Path], Mapping[str, float]]
 """Takes a checkpoint and returns figures by name, such as ``rule``, ``rule/low``, ``rule/high``."""
 
+BUDGET: Final = "budget.json"
+"""File of a run folder with the decisions to learn from."""
 CLONE_CHUNK: Final = 65_536
 """Decisions of an iteration of cloning."""
 MEASURED: Final = 3
@@ -119,8 +133,12 @@ def run_training(
                 raise RunError(f"{name}: not with resume; the run's own budget and seed stand")
         run = resume
         if not (run / LATEST).is_file():
-            raise CheckpointError(f"checkpoint {run}: no run to go on with; expected {LATEST}")
+            raise CheckpointError(
+                f"checkpoint {run}: no run to go on with; expected {LATEST}; a run that was "
+                "stopped before it wrote one starts anew"
+            )
         config = load_config(run / "config.toml")
+        saving.clean_up(run)
     else:
         run = out
         if seed is not None:
@@ -128,6 +146,8 @@ def run_training(
         if ray is not None:
             config = _for_actors(config)
         make_opponent(config.tables.against)
+        if config.output.tensorboard:
+            check_installed()
     check_config(config, "config")
     if config.workers * config.shards > WORKERS:
         raise RunError(
@@ -196,9 +216,13 @@ def _for_actors(config: TrainConfig) -> TrainConfig:
 
 
 def _prepare_folder(run: Path) -> None:
-    """Makes a run folder; refuses one that holds a run."""
-    if (run / LATEST).exists() or (run / "config.toml").exists():
+    """Makes a run folder; refuses one that holds a run.
+
+    A run that was stopped before its first checkpoint, at its very start, has learned nothing.
+    """
+    if (run / LATEST).exists():
         raise RunError(f"run folder: {run}: holds a run; go on with --resume or choose another")
+    saving.remove([run / BUDGET])
     try:
         (run / saving.FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -261,16 +285,65 @@ class _Learner:
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
+        self.pool = Pool(run, config.tables.pool_size)
+        self.average = copy.deepcopy(self.network) if config.ppo.ema else None
+        self.magnet = copy.deepcopy(self.network) if config.ppo.magnet else None
+        self.critic: Critic | None = None
+        if config.network.privileged:
+            self.critic = Critic(
+                columns, config.network.width, derived_seed(config.seed, 6) % 2**63
+            )
+            self.critic_optimizer = torch.optim.Adam(
+                self.critic.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
+            )
         self.progress = Progress()
         if resumed:
             file = find_checkpoint(run)
-            saving.load_training(file, self.network, self.optimizer)
+            tensors = saving.load_training(file, self.network, self.optimizer)
             self.progress = Progress(**load_weights(file).meta["progress"])
+            self.pool.load(self.progress.pool)
+            self._load_further(tensors, file)
         elif init is not None:
             self.network.load(load_weights(init))
             self.progress.phase = "ppo"
+            self._anchor()
         elif config.clone.decisions == 0:
             self.progress.phase = "ppo"
+            self._anchor()
+
+    def _anchor(self) -> None:
+        """Lets the average and the magnet begin with the weights as they are."""
+        for copied in (self.average, self.magnet):
+            if copied is not None:
+                copied.load_state_dict(self.network.state_dict())
+
+    def released(self) -> dict[str, npt.NDArray[np.float32]]:
+        """Returns the weights that play."""
+        if self.average is not None and self.progress.phase == "ppo":
+            return self.average.tensors()
+        return self.network.tensors()
+
+    def further(self) -> dict[str, npt.NDArray[Any]]:
+        """Returns what resuming needs besides the network and its optimizer."""
+        parts: dict[str, npt.NDArray[Any]] = {}
+        for name, copied in (("average", self.average), ("magnet", self.magnet)):
+            if copied is not None:
+                parts |= {f"{name}.{key}": array for key, array in copied.tensors().items()}
+        if self.critic is not None:
+            parts |= saving.learner_tensors(self.critic, self.critic_optimizer, "critic.")
+        return parts
+
+    def _load_further(self, tensors: Mapping[str, npt.NDArray[Any]], file: Path) -> None:
+        """Takes over what ``further`` gave.
+
+        Raises:
+            CheckpointError: if something is missing or does not fit.
+        """
+        for name, copied in (("average", self.average), ("magnet", self.magnet)):
+            if copied is not None:
+                saving.load_parameters(tensors, file, copied, f"{name}.")
+        if self.critic is not None:
+            saving.load_learner(tensors, file, self.critic, self.critic_optimizer, "critic.")
 
     def iterate(self, budget: Budget | None) -> dict[str, Any] | None:
         """Makes an iteration as the leader has it and returns its metrics; None: the end.
@@ -296,6 +369,9 @@ class _Learner:
     def _set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        if self.critic is not None:
+            for group in self.critic_optimizer.param_groups:
+                group["lr"] = rate
 
     def _start_ppo(self) -> None:
         self.progress.phase = "ppo"
@@ -304,21 +380,42 @@ class _Learner:
         with torch.no_grad():
             self.network.policy_weight.mul_(self.config.clone.sharpen)
             self.network.policy_bias.mul_(self.config.clone.sharpen)
+        self._anchor()
 
-    def _play(self, num_self: int, num_rule: int, cloning: bool) -> Decisions:
-        """Returns what this process learns from in an iteration: its share of the deals, played."""
+    def _take_snapshot(self, fraction: float) -> None:
+        """Takes the learner into the opponent pool when that is due."""
+        due = snapshots_due(fraction)
+        if self.config.tables.snapshot_share == 0 or due <= self.progress.snapshots:
+            return
+        self.progress.snapshots = due
+        meta = saving.network_meta(self.network, self.progress, self.config, self.variants)
+        weights = Weights(
+            self.network.columns,
+            self.config.network.canonical_suits,
+            self.network.tensors(),
+            meta,
+        )
+        self.pool.add(self.progress.iteration, weights)
+        self.progress.pool = list(self.pool.members)
+
+    def _play(
+        self, num_self: int, num_rule: int, num_snapshot: int = 0, cloning: bool = False
+    ) -> Decisions:
+        """Plays this process's share of the deals of an iteration, or of the matches they make."""
+        length = deals_of(self.variants).mean() if self.config.draw.mode == "match" else 1.0
         parts = cut(
             self.progress.iteration,
-            num_self,
-            num_rule,
+            (num_self, num_rule, num_snapshot),
             self.config.shards,
             cloning,
+            tuple(self.pool.members),
+            length,
             self.channel.rank,
             self.channel.size,
         )
         if self.cluster is not None:
-            return join(self.cluster.play(self.network.tensors(), parts))
-        return join([self.player.play(part) for part in parts])
+            return join(self.cluster.play(self.network.tensors(), parts, self.pool.members))
+        return join([self.player.play(part, self.pool.agents) for part in parts])
 
     def _clone(self, budget: Budget) -> dict[str, Any]:
         """Learns from a chunk of the rule-based agent's decisions; at the gate it measures."""
@@ -342,6 +439,7 @@ class _Learner:
                 return {"phase": "gate", "passed": passes_gate(measured, config), **measured}
             sums = Sums(self.strata.names)
         clone_update(self.network, self.optimizer, batch, returns, config, self.channel, sums)
+        self._teach_critic(batch, returns, config.batch, 1, sums)
         learned = int(self.channel.total(np.array([float(len(batch))]))[0])
         self.progress.cloned += learned
         self.progress.iteration += 1
@@ -362,12 +460,19 @@ class _Learner:
         tables = self.config.tables
         mixed = fraction < tables.rule_until or tables.rule_until == 1
         rule_share = tables.rule_share if mixed else 0.0
+        self._take_snapshot(fraction)
         deals = config.decisions_per_iteration / DECISIONS_PER_DEAL
         batch = self._play(
-            round(deals * (1 - rule_share)), round(4 * deals * rule_share), cloning=False
+            round(deals * (1 - rule_share - tables.snapshot_share)),
+            round(4 * deals * rule_share),
+            round(4 * deals * tables.snapshot_share),
         )
+        if self.critic is not None:
+            values = self.critic.values(batch.words, batch.numbers, batch.hidden)
+            batch = dataclasses.replace(batch, value=values)
         advantage = gae(batch.reward, batch.value, batch.following, config.gae_lambda)
         sums = Sums(self.strata.names)
+        magnet_coef = config.magnet * (1 - fraction)
         rng = np.random.default_rng(
             [self.config.seed, self.progress.iteration, self.channel.rank, 5]
         )
@@ -381,7 +486,13 @@ class _Learner:
             self.channel,
             rng,
             sums,
+            self.magnet,
+            magnet_coef,
         )
+        returns = advantage + batch.value
+        self._teach_critic(batch, returns, config.minibatch, config.epochs, sums)
+        if self.average is not None:
+            move_towards(self.average, self.network, config.ema)
         learned = int(self.channel.total(np.array([float(len(batch))]))[0])
         self.progress.decisions += learned
         self.progress.iteration += 1
@@ -390,10 +501,36 @@ class _Learner:
             "learned": learned,
             "learning_rate": rate,
             "entropy_coef": entropy_coef,
+            **({} if self.magnet is None else {"magnet_coef": magnet_coef}),
             **sums.means(self.channel),
             **self._explained(batch, advantage),
             **self._margins(batch),
         }
+
+    def _teach_critic(
+        self,
+        batch: Decisions,
+        returns: npt.NDArray[np.float32],
+        minibatch: int,
+        epochs: int,
+        sums: Sums,
+    ) -> None:
+        """Has the critic, where there is one, learn the returns of a rollout."""
+        if self.critic is None:
+            return
+        key = [self.config.seed, self.progress.iteration, self.channel.rank, 6]
+        critic_update(
+            self.critic,
+            self.critic_optimizer,
+            (batch.words, batch.numbers, batch.hidden),
+            returns,
+            minibatch=minibatch,
+            epochs=epochs,
+            max_grad_norm=self.config.ppo.max_grad_norm,
+            channel=self.channel,
+            rng=np.random.default_rng(key),
+            sums=sums,
+        )
 
     def _explained(self, batch: Decisions, advantage: npt.NDArray[np.float32]) -> dict[str, float]:
         """Returns how much of the variance of the returns the value explains."""
@@ -409,18 +546,25 @@ class _Learner:
 
     def _margins(self, batch: Decisions) -> dict[str, float]:
         """Returns the margins at mixed tables, in total and by stratum."""
-        results = self.channel.total(batch.results.reshape(-1)).reshape(-1, 3)
-        points, squares, count = results.sum(0)
-        if count < 2:
-            return {}
-        margins = {
-            f"margin/{name}": float(row[0] / row[2])
-            for name, row in zip(self.strata.names, results, strict=True)
-            if row[2] > 0
-        }
-        variance = (squares - points**2 / count) / (count - 1)
-        error = math.sqrt(max(0.0, variance) / count)
-        return {"margin": float(points / count), "margin_se": error, **margins}
+        shape = batch.results.shape
+        results, pool = self.channel.total(batch.results.reshape(-1)).reshape(shape)
+        out = {}
+        for name, table in (("margin", results), ("pool_margin", pool)):
+            points, squares, count = table.sum(0)
+            if count < 2:
+                continue
+            variance = (squares - points**2 / count) / (count - 1)
+            out[name] = float(points / count)
+            out[f"{name}_se"] = math.sqrt(max(0.0, variance) / count)
+        rows = dict(zip(self.strata.names, results, strict=True))
+        rows |= {name: results[group].sum(0) for name, group in self.strata.groups.items()}
+        for name, row in rows.items():
+            if row[2] > 0:
+                out[f"margin/{name}"] = float(row[0] / row[2])
+        firsts, seats = self.channel.total(batch.firsts)
+        if seats:
+            out["first_places"] = float(firsts / seats)
+        return out
 
 
 class _Leader:
@@ -449,13 +593,17 @@ class _Leader:
         self.budget = Budget(clone.decisions, clone.most, self.config.total_decisions)
         self.open: set[str] = {"clone", "ppo"} if minutes is not None else set()
         self._read_budget()
+        self.board = None
+        if self.config.output.tensorboard:
+            done = learner.progress.cloned + learner.progress.decisions
+            self.board = Board(self.run_folder, done)
         self.measured = np.zeros(2)  # decisions and seconds
 
     # -------------------------------------------------- the budget
 
     def _read_budget(self) -> None:
         """Takes over the budget that the run folder holds."""
-        file = self.run_folder / "budget.json"
+        file = self.run_folder / BUDGET
         if not file.is_file():
             self._write_budget()
             return
@@ -466,7 +614,7 @@ class _Leader:
 
     def _write_budget(self) -> None:
         saving.write_json(
-            self.run_folder / "budget.json",
+            self.run_folder / BUDGET,
             {**vars(self.budget), "minutes": self.minutes, "open": sorted(self.open)},
         )
 
@@ -508,6 +656,8 @@ class _Leader:
         """Runs to the end of the budget, or until Ctrl-C."""
         with self._interruptible():
             progress = self.learner.progress
+            if not (self.run_folder / LATEST).exists():
+                self._save()  # from here on the run can be gone on with
             last_evaluated = progress.decisions
             while not self.stopping and not self._finished():
                 before = time.monotonic()
@@ -528,7 +678,7 @@ class _Leader:
                     "decisions_per_s": round(learned / seconds, 1),
                     **metrics,
                 }
-                self.metrics.write(entry)
+                self._log(entry)
                 self.reporter.show(entry, dataclasses.asdict(self.budget), "ppo" in self.open)
                 every = self.config.output.eval_every_decisions
                 if (
@@ -547,7 +697,9 @@ class _Leader:
                 self._evaluate()
             else:
                 self._save()
-            plot_curve(self.run_folder)
+            self._plot()
+            if self.board is not None:
+                self.board.close()
             self.reporter.end(self._finished())
 
     def _finished(self) -> bool:
@@ -571,6 +723,7 @@ class _Leader:
 
     def _save(self) -> Path:
         learner = self.learner
+        learner.pool.save()
         file = saving.save_checkpoint(
             self.run_folder,
             learner.network,
@@ -578,8 +731,11 @@ class _Leader:
             learner.progress,
             self.config,
             learner.variants,
+            learner.released(),
+            learner.further(),
         )
         saving.prune_checkpoints(self.run_folder, self.kept)
+        learner.pool.prune(saving.snapshots_named(self.run_folder))
         self.saved_at = time.monotonic()
         return file
 
@@ -600,10 +756,21 @@ class _Leader:
             "seconds": round(time.monotonic() - self.start, 2),
             **figures,
         }
-        self.metrics.write(entry)
+        self._log(entry)
         self.reporter.evaluation(entry)
-        plot_curve(self.run_folder)
+        self._plot()
         self.saved_at = time.monotonic()
+
+    def _log(self, entry: Mapping[str, Any]) -> None:
+        """Writes a line of metrics."""
+        self.metrics.write(entry)
+        if self.board is not None:
+            self.board.write(entry)
+
+    def _plot(self) -> None:
+        """Draws the curves anew."""
+        plot_curve(self.run_folder)
+        plot_contracts(self.run_folder)
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:

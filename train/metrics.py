@@ -25,11 +25,14 @@ METRICS: Final[Mapping[str, str]] = {
     "decisions_per_s": "decisions learned from in this iteration a second, rollout included",
     "learning_rate": "learning rate of the iteration",
     "entropy_coef": "weight of the entropy bonus",
+    "magnet_coef": "weight of the divergence from the policy that PPO started with",
     "policy_loss": "clipped surrogate loss of PPO, normalised advantages",
     "value_loss": "half the squared error of the value, point scales",
+    "critic_loss": "the same of the value that sees all hands",
     "explained_variance": "1 - variance of (return - value) / variance of return",
     "entropy": "entropy of the policy over legal actions, nats",
     "kl": "estimate of the divergence of the old policy from the new one, nats",
+    "magnet_kl": "divergence of the policy from the one that PPO started with, nats",
     "clipped": "share of decisions whose ratio lies outside the clip range",
     "clone_loss": "cross-entropy against the rule-based agent's action, nats",
     "agreement": "share of decisions on which the most likely action is the rule-based agent's",
@@ -38,10 +41,14 @@ METRICS: Final[Mapping[str, str]] = {
     "ruffs_found": "share of the rule-based agent's winning ruffs where the network wins too",
     "margin": "points a deal over the table mean, sampled play, among three rule-based players",
     "margin_se": "its standard error, deals taken as independent",
+    "first_places": "share of matches won among three rule-based players, shared places split",
+    "pool_margin": "the same among three copies of an earlier self",
+    "pool_margin_se": "its standard error",
 }
 """Metrics by name. ``NAME/KIND`` and ``NAME/STRATUM`` are the same over a kind of decision (decide,
-lead, follow, discard) or over what is played (a contract; auction, choose). ``eval/...`` are what
-the evaluation handed in returns."""
+lead, follow, discard) or over what is played (a contract; auction, choose), ``VARIANT:NAME`` where
+there are several variants; ``margin/VARIANT`` is then that of a whole variant. ``eval/...`` are
+what the evaluation handed in returns."""
 
 
 class Sums:
@@ -52,7 +59,7 @@ class Sums:
     """
 
     NAMES: Final = (
-        "policy_loss", "value_loss", "entropy", "kl", "clipped",
+        "policy_loss", "value_loss", "critic_loss", "entropy", "kl", "clipped", "magnet_kl",
         "clone_loss", "agreement", "near_agreement", "regret", "ruffs_found",
     )  # fmt: skip
 
@@ -135,25 +142,17 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 def plot_curve(run: Path) -> None:
     """Draws ``curve.png``: margins at training tables and evaluations over decisions learned."""
-    import io
-
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     entries = read_metrics(run / "metrics.jsonl")
     figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     ppo = [entry for entry in entries if entry.get("phase") == "ppo"]
     margins = [entry for entry in ppo if entry.get("margin") is not None]
     if margins:
-        smooth: list[float] = []
-        for entry in margins:
-            before = smooth[-1] if smooth else entry["margin"]
-            smooth.append(0.8 * before + 0.2 * entry["margin"])
         axes.plot(
             [entry["decisions"] / 1e6 for entry in margins],
-            smooth,
+            smoothed([entry["margin"] for entry in margins], 0.8),
             color="tab:gray",
             label="training tables with three rule (sampled play, smoothed)",
         )
@@ -176,6 +175,52 @@ def plot_curve(run: Path) -> None:
     axes.set_ylabel("points a deal over the table mean")
     if axes.get_legend_handles_labels()[0]:
         figure.legend(loc="outside lower center", ncols=2)
+    _save_figure(figure, run / "curve.png")
+
+
+def plot_contracts(run: Path) -> None:
+    """Draws ``contracts.png``: margins by stratum at training tables over decisions learned.
+
+    One small picture each, all on one scale: sampled play among three rule-based players, smoothed.
+    """
+    from matplotlib.figure import Figure
+
+    entries = [e for e in read_metrics(run / "metrics.jsonl") if e.get("phase") == "ppo"]
+    names = list(dict.fromkeys(key for e in entries for key in e if key.startswith("margin/")))
+    if not names:
+        return
+    columns = min(4, len(names))
+    rows = -(-len(names) // columns)
+    figure = Figure(figsize=(2.6 * columns, 0.6 + 1.9 * rows), layout="constrained")
+    panels = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for axes, name in zip(panels, names, strict=False):
+        points = [entry for entry in entries if entry.get(name) is not None]
+        x = [entry["decisions"] / 1e6 for entry in points]
+        axes.plot(x, smoothed([entry[name] for entry in points], 0.9), color="tab:blue")
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.set_title(name.removeprefix("margin/"), fontsize="small")
+    for axes in panels[len(names) :]:
+        axes.set_axis_off()
+    figure.supxlabel("own decisions learned from, millions", fontsize="small")
+    figure.supylabel("points a deal over the table mean", fontsize="small")
+    _save_figure(figure, run / "contracts.png")
+
+
+def smoothed(values: Sequence[float], stay: float) -> list[float]:
+    """Returns the values with each mixed into those before: ``s <- stay s + (1 - stay) v``."""
+    out: list[float] = []
+    for value in values:
+        out.append(stay * out[-1] + (1 - stay) * value if out else value)
+    return out
+
+
+def _save_figure(figure: Any, path: Path) -> None:
+    """Writes a picture."""
+    import io
+
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=120)
-    replace_file(run / "curve.png", picture.getvalue())
+    replace_file(path, picture.getvalue())

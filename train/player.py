@@ -16,6 +16,7 @@ import torch
 
 from agents.neural import kernels
 from agents.neural.network import ActorCritic
+from king_env.policy import BatchPolicy
 from king_env.rules.catalogue import Variant
 from train.config import TrainConfig
 from train.rollout import GAMES_PER_WORKER, Decisions, Opponent, Strata, draw_deals, play
@@ -30,22 +31,27 @@ class Part:
         number: number of the part in the iteration, over all processes that learn.
         num_self: games with four learners.
         num_rule: games with one learner.
+        num_snapshot: games with one learner among copies of an earlier self.
         cloning: the rule-based agent plays, and its choices are to be learned.
+        snapshots: the earlier selves there are, by the iteration they were taken at.
     """
 
     iteration: int
     number: int
     num_self: int
     num_rule: int
+    num_snapshot: int
     cloning: bool
+    snapshots: tuple[int, ...] = ()
 
 
 def cut(
     iteration: int,
-    num_self: int,
-    num_rule: int,
+    deals: tuple[int, int, int],
     shards: int,
     cloning: bool,
+    snapshots: tuple[int, ...] = (),
+    length: float = 1.0,
     rank: int = 0,
     size: int = 1,
 ) -> list[Part]:
@@ -53,18 +59,21 @@ def cut(
 
     Args:
         iteration: number of the iteration.
-        num_self: games of all processes with four learners.
-        num_rule: games of all processes with one learner.
+        deals: deals of all processes, with four learners, with one, with one among earlier selves.
         shards: parts of a process.
         cloning: see ``Part``.
+        snapshots: see ``Part``.
+        length: deals of a game.
         rank: number of the process.
         size: number of the processes.
     """
-    each = size * shards
-    bound = GAMES_PER_WORKER // 2
-    games = [min(bound, math.ceil(number / each)) for number in (num_self, num_rule)]
+    each = size * shards * length
+    bounds = (GAMES_PER_WORKER // 2, GAMES_PER_WORKER // 4, GAMES_PER_WORKER // 4)
+    num_self, num_rule, num_snapshot = (
+        min(bound, math.ceil(number / each)) for bound, number in zip(bounds, deals, strict=True)
+    )
     return [
-        Part(iteration, rank * shards + shard, games[0], games[1], cloning)
+        Part(iteration, rank * shards + shard, num_self, num_rule, num_snapshot, cloning, snapshots)
         for shard in range(shards)
     ]
 
@@ -92,8 +101,8 @@ class Player:
         self.network = network
         self.strata = Strata(variants)
 
-    def play(self, part: Part) -> Decisions:
-        """Plays a part to the end of its deals."""
+    def play(self, part: Part, snapshots: Sequence[BatchPolicy] = ()) -> Decisions:
+        """Plays a part to the end of its deals; ``snapshots`` are those that it names."""
         config = self.config
         deals = draw_deals(
             config.draw,
@@ -104,7 +113,10 @@ class Player:
             part.num_self,
             part.num_rule,
             self.opponent,
+            part.num_snapshot,
+            len(snapshots),
         )
+        agents = () if self.opponent.agent is None else (self.opponent.agent,)
         return play(
             self.variants,
             config.draw,
@@ -115,7 +127,8 @@ class Player:
             None if part.cloning else self._act,
             config.clone.random_moves if part.cloning else 0.0,
             config.clone.temperature,
-            self.opponent.agent,
+            (*agents, *snapshots),
+            config.network.privileged,
         )
 
     def _act(self, words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
@@ -130,10 +143,11 @@ class Player:
 
 def join(made: Sequence[Decisions]) -> Decisions:
     """Returns the decisions of several parts as one rollout, in the order given."""
+    summed = ("results", "firsts")
     columns = {
         field.name: np.concatenate([getattr(part, field.name) for part in made])
         for field in dataclasses.fields(Decisions)
-        if field.name not in ("following", "game", "results")
+        if field.name not in ("following", "game", *summed)
     }
     decisions = np.cumsum([0] + [len(part) for part in made], dtype=np.int32)
     games = np.cumsum([0] + [len(part.score) for part in made], dtype=np.int32)
@@ -145,5 +159,5 @@ def join(made: Sequence[Decisions]) -> Decisions:
         **columns,
         following=np.concatenate(following),
         game=np.concatenate([part.game + start for part, start in zip(made, games, strict=False)]),
-        results=np.sum([part.results for part in made], axis=0),
+        **{name: np.sum([getattr(part, name) for part in made], axis=0) for name in summed},
     )

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
 from train.config import PPOConfig
+from train.magnet import divergence
 from train.metrics import Sums
 from train.rollout import Decisions
 from train.workers import Channel
@@ -21,12 +22,13 @@ from train.workers import Channel
 
 @dataclass(frozen=True)
 class Losses:
-    """What a minibatch gives, one number a decision: policy, value, entropy `[N]`, ratio `[N]`."""
+    """What a minibatch gives, `[N]` each: losses, entropy, ratio, divergence from the magnet."""
 
     policy: Tensor
     value: Tensor
     entropy: Tensor
     log_ratio: Tensor
+    magnet: Tensor
 
 
 def ppo_losses(
@@ -36,15 +38,24 @@ def ppo_losses(
     advantage: npt.NDArray[np.float32],
     returns: npt.NDArray[np.float32],
     clip: float,
+    magnet: ActorCritic | None = None,
 ) -> Losses:
-    """Returns the losses of the decisions ``pick`` of a rollout.
+    """Returns the losses of the decisions ``pick`` of a rollout; without a magnet its part is 0.
 
     ``L = -min(r A, clip(r, 1 - eps, 1 + eps) A)`` with ``r = pi(a|s) / pi_old(a|s)``, and the
     entropy over legal actions only. Source: Schulman et al. 2017, "Proximal policy optimization
     algorithms", equation 7.
     """
     logits_NA, value_N = network(batch.words[pick], batch.numbers[pick])
-    log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(batch.mask[pick]))
+    legal_NA = legal_tensor(batch.mask[pick])
+    log_prob_NA = masked_log_softmax(logits_NA, legal_NA)
+    magnet_N = torch.zeros(len(pick))
+    if magnet is not None:
+        with torch.no_grad():
+            magnet_NA = masked_log_softmax(
+                magnet(batch.words[pick], batch.numbers[pick])[0], legal_NA
+            )
+        magnet_N = divergence(log_prob_NA, magnet_NA)
     action_N = torch.from_numpy(batch.action[pick])
     log_prob_N = log_prob_NA.gather(1, action_N[:, None])[:, 0]
     log_ratio_N = log_prob_N - torch.from_numpy(batch.log_prob[pick])
@@ -59,6 +70,7 @@ def ppo_losses(
         value=0.5 * (value_N - torch.from_numpy(returns[pick])).square(),
         entropy=entropy_N,
         log_ratio=log_ratio_N,
+        magnet=magnet_N,
     )
 
 
@@ -72,6 +84,8 @@ def ppo_update(
     channel: Channel,
     rng: np.random.Generator,
     sums: Sums,
+    magnet: ActorCritic | None = None,
+    magnet_coef: float = 0.0,
 ) -> None:
     """Learns from a rollout: ``epochs`` passes in minibatches over all processes.
 
@@ -85,6 +99,8 @@ def ppo_update(
         channel: the other processes.
         rng: order of the decisions; differs between processes.
         sums: metrics, added to.
+        magnet: the policy not to leave, or None.
+        magnet_coef: weight of the divergence from it.
     """
     returns = advantage + batch.value
     count, total, squares = channel.total(
@@ -97,9 +113,9 @@ def ppo_update(
     for _ in range(config.epochs):
         kl = np.zeros(2)
         for pick in np.array_split(rng.permutation(len(batch)), num_steps):
-            losses = ppo_losses(network, batch, pick, normalised, returns, config.clip)
+            losses = ppo_losses(network, batch, pick, normalised, returns, config.clip, magnet)
             loss_N = losses.policy + config.value_coef * losses.value
-            loss_N = loss_N - entropy_coef * losses.entropy
+            loss_N = loss_N - entropy_coef * losses.entropy + magnet_coef * losses.magnet
             # Processes hold slightly different numbers of decisions; each counts the same.
             step(network, optimizer, loss_N.sum() * (channel.size * num_steps / count), channel,
                  config.max_grad_norm)  # fmt: skip
@@ -113,13 +129,15 @@ def ppo_update(
             sums.add("entropy", losses.entropy, groups)
             sums.add("kl", divergence_N)
             sums.add("clipped", outside_N)
+            if magnet is not None:
+                sums.add("magnet_kl", losses.magnet, groups)
         kl = channel.total(kl)
         if kl[0] / kl[1] > config.target_kl:
             break
 
 
 def step(
-    network: ActorCritic,
+    network: nn.Module,
     optimizer: torch.optim.Optimizer,
     loss: Tensor,
     channel: Channel,

@@ -1,17 +1,18 @@
-"""Plays whole deals with the batched environment and keeps every decision of the learner.
+"""Plays whole deals or matches with the batched environment, keeps every decision of the learner.
 
 Trajectories belong to seats: what follows a decision is the same seat's next decision, and what the
 seat scores meanwhile, whoever's turn it was, is that decision's reward. Forced moves are played by
 the engine and are no decisions.
 
-A rollout starts fresh deals, whose numbers are a pure function of (seed, iteration, worker), so a
-run that goes on after a stop needs no state of the environment.
+A rollout starts fresh deals, or matches, whose numbers are a pure function of (seed, iteration,
+worker), so a run that goes on after a stop needs no state of the environment.
 
 Axes: N games, M games in play, S seats, D decisions, W words, K numbers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -22,15 +23,17 @@ import numpy.typing as npt
 from agents.base import CompiledOpponents
 from agents.kernels import RULE, act_rows
 from agents.neural import features
+from agents.neural.features import permuted_cards
 from agents.neural.opinions import rule_targets
 from agents.registry import make_agent
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
-from king_env.engine.batch import collect_rewards
+from king_env.engine.batch import collect_rewards, side_score
 from king_env.engine.jit import inline, kernel
 from king_env.engine.layout import (
     NO_TRUMP,
     ONE,
+    PHASE_OVER,
     PHASE_PLAY,
     SUIT_MASKS,
     ZERO,
@@ -46,6 +49,7 @@ from king_env.policy import BatchPolicy, ask, decision_keys
 from king_env.rules.catalogue import Variant
 from king_env.rules.spec import MAX_CONTRACTS
 from train.config import DrawConfig
+from train.matches import deals_of, first_places, rank_utility
 
 KINDS: Final = ("decide", "lead", "follow", "discard")
 """Kinds of decision: choice and auction, first card of a trick, in suit, void in the suit led."""
@@ -55,6 +59,9 @@ GAMES_PER_WORKER: Final = 1 << 16
 """Bound on the games that a worker starts in an iteration."""
 WORKERS: Final = 1 << 6
 """Bound on the number of workers."""
+
+NUM_HIDDEN: Final = 3
+"""Hands that a seat does not see: those of the three seats after it."""
 
 DECISIONS_PER_DEAL: Final = 36
 """About how many decisions four learners make in a deal; sets the number of deals."""
@@ -68,20 +75,22 @@ Actor: TypeAlias = Callable[
 
 @dataclass(frozen=True)
 class Deals:
-    """Deals to play.
+    """Deals to play, or matches.
 
     Attributes:
-        numbers: `[N]` int64, deals of the suite.
+        numbers: `[N]` int64, deals of the suite, or matches.
         skip: `[N]` uint8, 1: the deal starts at its first card.
         control: `[N, 4]` uint8, who plays a seat: 0 the learner, else a compiled policy.
-        frozen: `[N, 4]` bool, the seat is played by an agent that is not compiled and does not
-            learn; its control is 0.
+        frozen: `[N, 4]` uint8, number, from 1, of the agent that is not compiled, does not learn
+            and plays the seat, whose control is 0; 0: nobody of that kind.
+        snapshot: `[N]` bool, the learner's earlier selves sit in the other seats.
     """
 
     numbers: npt.NDArray[np.int64]
     skip: npt.NDArray[np.uint8]
     control: npt.NDArray[np.uint8]
-    frozen: npt.NDArray[np.bool_]
+    frozen: npt.NDArray[np.uint8]
+    snapshot: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -128,17 +137,21 @@ class Decisions:
         action: `[D]` int64, the action taken, or the label to learn.
         log_prob: `[D]` float32, its log-probability when it was taken.
         value: `[D]` float32, the value estimate then.
-        reward: `[D]` float32, point scales over the table mean until the seat's next decision.
+        reward: `[D]` float32, what the seat is paid until its next decision, see ``play``.
         following: `[D]` int32, index of the same seat's next decision, or -1.
         kind: `[D]` uint8, see ``KINDS``.
         stratum: `[D]` uint8, see ``Strata``.
         ruff: `[D]` bool, the seat is void and may win the trick with a trump.
         results: the learner's points over the table mean, summed and squared, and its seats, at
-            tables with rule-based players, by stratum: `[T, 3]` float64.
-        before: `[N, 4]` float32, point scales over the mean that seats scored before their first
-            decision, which no decision is paid for.
-        score: `[N, 4]` float32, point scales over the mean of whole deals.
+            tables with rule-based players and at those with snapshots, by stratum: `[2, T, 3]`
+            float64.
+        firsts: `[2]` float64, first places of the learner in matches with rule-based players,
+            shared ones split, and its seats there.
+        before: `[N, 4]` float32, what seats are paid before their first decision, which no decision
+            is paid for.
+        score: `[N, 4]` float32, what seats are paid in all.
         target: `[D, A]` float32, the distribution to imitate; `[0, A]` where there is none.
+        hidden: `[D, 3]` uint64, the hands that the seat does not see; `[0, 3]` where nobody asks.
         game: `[D]` int32, the game of a decision.
         seat: `[D]` uint8, its seat.
     """
@@ -155,9 +168,11 @@ class Decisions:
     stratum: npt.NDArray[np.uint8]
     ruff: npt.NDArray[np.bool_]
     results: npt.NDArray[np.float64]
+    firsts: npt.NDArray[np.float64]
     before: npt.NDArray[np.float32]
     score: npt.NDArray[np.float32]
     target: npt.NDArray[np.float32]
+    hidden: npt.NDArray[np.uint64]
     game: npt.NDArray[np.int32]
     seat: npt.NDArray[np.uint8]
 
@@ -168,25 +183,34 @@ class Decisions:
 class Strata:
     """Names of what is played, for metrics: contracts, trump apart from no-trump, and choices.
 
+    With several variants each has its own, ``VARIANT:NAME``.
+
     Attributes:
         names: the strata.
+        groups: strata by variant, where there are several.
         table: `[V, 2 MAX_CONTRACTS + 1]` uint8: the stratum by variant of contract c with trump
             (2c), without (2c + 1), and of decisions before the first card (last).
     """
 
     def __init__(self, variants: Sequence[Variant]) -> None:
         self.names: list[str] = []
+        self.groups: dict[str, list[int]] = {}
         self.table = np.zeros((len(variants), 2 * MAX_CONTRACTS + 1), dtype=np.uint8)
         for index, variant in enumerate(variants):
             spec = variant.spec
+            prefix = f"{variant.name}:" if len(variants) > 1 else ""
             for number, contract in enumerate(spec.contract):
                 both = contract.trump == "declared" and spec.phases.auction is not None
-                trump = f"{contract.id}:trump" if both else contract.id
-                plain = f"{contract.id}:no_trump" if both else contract.id
-                self.table[index, 2 * number] = self._number(trump)
-                self.table[index, 2 * number + 1] = self._number(plain)
+                name = prefix + contract.id
+                self.table[index, 2 * number] = self._number(f"{name}:trump" if both else name)
+                self.table[index, 2 * number + 1] = self._number(
+                    f"{name}:no_trump" if both else name
+                )
             decisions = sorted({deal.decision for deal in spec.deals} - {"none"})
-            self.table[index, -1] = self._number(decisions[0] if decisions else "none")
+            self.table[index, -1] = self._number(prefix + (decisions[0] if decisions else "none"))
+            if prefix:
+                used = self.table[index, [*range(2 * len(spec.contract)), -1]]
+                self.groups[variant.name] = sorted(set(used.tolist()))
 
     def _number(self, name: str) -> int:
         if name not in self.names:
@@ -228,10 +252,72 @@ def describe(games: Any, rows: Any, strata: Any, kind: Any, stratum: Any, ruff: 
 
 
 @kernel
-def strata_at_end(games: Any, strata: Any, stratum: Any) -> None:
-    """Writes the stratum of each game that is over."""
+def hidden_hands(games: Any, rows: Any, orders: Any, hands: Any) -> None:
+    """Writes the cards of the seats after the one to act, those still to be dealt included.
+
+    Args:
+        games: `[N]` games.
+        rows: `[M]` int64, indices of games.
+        orders: `[M]` uint8, the canonical order of suits of each row.
+        hands: `[M, 3]` uint64, out: cards with suits in that order.
+    """
+    for row in range(rows.shape[0]):
+        d = games[rows[row]].deal
+        for after in range(NUM_HIDDEN):
+            seat = (i64(d.actor) + 1 + after) & 3
+            cards = d.hands[seat] | d.undealt[seat]
+            hands[row, after] = permuted_cards(cards, i64(orders[row]))
+
+
+@kernel
+def log_deals(
+    games: Any,
+    tables: Any,
+    strata: Any,
+    learner: Any,
+    kind: Any,
+    position: Any,
+    stratum: Any,
+    totals: Any,
+    results: Any,
+) -> None:
+    """Adds what learners scored in deals that ended since the last call, and looks at the others.
+
+    A deal counts to the stratum that it had when it was last looked at.
+
+    Args:
+        games: `[N]` games.
+        tables: rule tables.
+        strata: see ``Strata.table``.
+        learner: `[N, 4]` bool, seats that count.
+        kind: `[N]` int64, row of ``results`` for each game.
+        position: `[N]` int64, in and out: the deal looked at; -1: the game is over.
+        stratum: `[N]` uint8, in and out: its stratum.
+        totals: `[N, 4]` int64, in and out: points of the deals before it.
+        results: `[2, T, 3]` float64, see ``Decisions``; added to.
+    """
     for i in range(games.shape[0]):
-        stratum[i] = stratum_of(games[i], strata)
+        if position[i] < 0:
+            continue
+        g = games[i]
+        t = tables[g.variant]
+        over = g.deal.phase == PHASE_OVER
+        if g.position == position[i]:
+            stratum[i] = stratum_of(g, strata)
+        if over or g.position != position[i]:
+            mean = 0.0
+            for seat in range(4):
+                mean += 0.25 * float(side_score(g, t, seat, 1) - totals[i, seat])
+            for seat in range(4):
+                scored = side_score(g, t, seat, 1)
+                if learner[i, seat]:
+                    margin = float(scored - totals[i, seat]) - mean
+                    results[kind[i], stratum[i], 0] += margin
+                    results[kind[i], stratum[i], 1] += margin * margin
+                    results[kind[i], stratum[i], 2] += 1.0
+                totals[i, seat] = scored
+            position[i] = -1 if over else i64(g.position)
+            stratum[i] = stratum_of(g, strata)
 
 
 @kernel
@@ -258,6 +344,8 @@ def draw_deals(
     num_self: int,
     num_rule: int,
     opponent: Opponent = Opponent(),
+    num_snapshot: int = 0,
+    pool_size: int = 0,
 ) -> Deals:
     """Draws the deals of an iteration.
 
@@ -270,14 +358,16 @@ def draw_deals(
         num_self: games with four learners.
         num_rule: games with one learner among three rule-based players, or copies of another.
         opponent: who that is.
+        num_snapshot: games with one learner among three copies of a snapshot.
+        pool_size: snapshots there are; their numbers follow that of ``opponent``'s agent.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, worker]))
-    num_games = num_self + num_rule
+    num_games = num_self + num_rule + num_snapshot
     assert num_games <= GAMES_PER_WORKER
     base = (iteration * WORKERS + worker) * GAMES_PER_WORKER
     numbers = base + np.arange(num_games, dtype=np.int64)
     skip = np.zeros(num_games, dtype=np.uint8)
-    for index, variant in enumerate(variants):
+    for index, variant in enumerate(variants if draw_config.mode == "deal" else ()):
         games = np.arange(index, num_games, len(variants))
         decisions = np.array([deal.decision != "none" for deal in variant.spec.deals])
         num_deals = len(decisions)
@@ -294,13 +384,25 @@ def draw_deals(
     others = np.zeros((num_games, 4), dtype=np.bool_)
     others[num_self:] = True
     mixed = np.arange(num_self, num_games)
-    seats = rng.integers(0, 4, num_rule)
+    seats = rng.integers(0, 4, len(mixed))
     others[mixed, seats] = False
     if opponent.whole_team:
         in_team = np.array([variant.spec.partnership for variant in variants])
         others[mixed, (seats + 2) % 4] &= ~in_team[mixed % len(variants)]
-    control = others.astype(np.uint8) * np.uint8(opponent.policy_id)
-    return Deals(numbers, skip, control, others & (opponent.policy_id == 0))
+    snapshot = np.zeros(num_games, dtype=np.bool_)
+    snapshot[num_self + num_rule :] = True
+    numbered = int(opponent.agent is not None)
+    agent = np.full(num_games, numbered)
+    if num_snapshot:
+        agent[snapshot] = numbered + rng.integers(1, pool_size + 1, num_snapshot)
+    compiled = np.where(snapshot, 0, opponent.policy_id)
+    return Deals(
+        numbers,
+        skip,
+        (others * compiled[:, None]).astype(np.uint8),
+        (others * agent[:, None]).astype(np.uint8),
+        snapshot,
+    )
 
 
 def play(
@@ -313,13 +415,18 @@ def play(
     actor: Actor | None,
     random_moves: float = 0.0,
     temperature: float = 0.0,
-    frozen: BatchPolicy | None = None,
+    frozen: Sequence[BatchPolicy] = (),
+    privileged: bool = False,
 ) -> Decisions:
-    """Plays deals to the end and returns the learner's decisions.
+    """Plays deals or matches to the end and returns the learner's decisions.
+
+    A seat is paid the points it scores over the table mean, in point scales. In a match they are
+    divided by the square root of its number of deals too, so that returns spread as in deals; with
+    its last decision it is paid ``rank_weight`` times the utility of its rank, see ``matches``.
 
     Args:
         variants: the variants.
-        draw_config: weights of drawn contracts.
+        draw_config: deals or matches, weights of drawn contracts.
         strata: strata of ``variants``.
         deals: the deals.
         seed: seed of the run; deals and draws have streams of their own.
@@ -327,12 +434,14 @@ def play(
         actor: the policy; None plays the rule-based agent and ``action`` is its choice.
         random_moves: share of moves that are played at random instead; ``action`` stays.
         temperature: of the distribution to imitate, see ``rule_targets``.
-        frozen: plays the seats that ``deals`` calls frozen; their decisions are not kept.
+        frozen: the agents that ``deals.frozen`` numbers; their decisions are not kept.
+        privileged: keep the hands that are hidden from the seat, see ``critic``.
     """
     num_games = len(deals.numbers)
     env = BatchEnv(
         list(variants),
         num_games,
+        episode=draw_config.mode,
         seed=derived_seed(seed, 1),
         opponents=CompiledOpponents(derived_seed(seed, 2)),
     )
@@ -340,6 +449,8 @@ def play(
     env.tables.share[:] = draw_config.drawn_contracts
     games: Games = env.games
     scale = env.tables.point_scale[games.variant].astype(np.float32)[:, None]
+    length = deals_of(variants)[games.variant] if draw_config.mode == "match" else 1
+    scale *= np.sqrt(length, dtype=np.float32).reshape(-1, 1)
     step = env.reset(numbers=deals.numbers, skip=deals.skip, control=deals.control)
     everyone = np.arange(num_games, dtype=np.int64)
     early = np.zeros((num_games, 4), dtype=np.int32)
@@ -348,26 +459,39 @@ def play(
 
     # `latest` is the index of each seat's latest decision, the one that points are paid to.
     latest = np.full((num_games, 4), -1, dtype=np.int32)
-    capacity = num_games * 128
+    capacity = int(np.sum(length * np.full(num_games, 128)))
     reward = np.zeros(capacity, dtype=np.float32)
     following = np.full(capacity, -1, dtype=np.int32)
     kept: dict[str, list[npt.NDArray[Any]]] = {}
     count = 0
     agent_seed: Any = np.uint64(derived_seed(seed, 3))
-    views = allocate(num_games if frozen is not None else 0)
+    views = allocate(num_games if frozen else 0)
+    others = (deals.control != 0) | (deals.frozen != 0)
+    learner = ~others & others.any(1, keepdims=True)
+    results = np.zeros((2, len(strata.names), 3))
+    log = (
+        *(games, env.tables, strata.table, learner, deals.snapshot.astype(np.int64)),
+        games.position.astype(np.int64),
+        np.zeros(num_games, dtype=np.uint8),
+        np.zeros((num_games, 4), dtype=np.int64),
+        results,
+    )
+    log_deals(*log)
     while len(step.rows):
-        if frozen is not None:
-            others = deals.frozen[step.rows, step.seat]
-            everything, apart = step.rows.copy(), np.flatnonzero(others)
+        if frozen:
+            agent = deals.frozen[step.rows, step.seat]
+            everything = step.rows.copy()
             all_played = np.zeros(len(everything), dtype=np.int64)
-            if apart.size:
+            for number in np.unique(agent[agent > 0]):
+                apart = np.flatnonzero(agent == number)
                 asked = (games, env.tables, everything[apart], agent_seed, views, ())
-                all_played[apart] = ask(frozen, variants, *asked)
-            if others.all():
+                all_played[apart] = ask(frozen[number - 1], variants, *asked)
+            if agent.all():
                 step = env.step(all_played)
                 _pay(step.reward, everything, latest, scale, reward, before)
+                log_deals(*log)
                 continue
-            own = np.flatnonzero(~others)
+            own = np.flatnonzero(agent == 0)
         else:
             own = np.arange(len(step.rows))
         rows, seat, size = step.rows[own], step.seat[own], len(own)
@@ -377,6 +501,9 @@ def play(
         kind, stratum = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
         ruff = np.empty(size, dtype=np.bool_)
         describe(games, rows, strata.table, kind, stratum, ruff)
+        hidden = np.empty((size if privileged else 0, NUM_HIDDEN), dtype=np.uint64)
+        if privileged:
+            hidden_hands(games, rows, orders, hidden)
         keys = np.empty(size, dtype=np.uint64)
         decision_keys(games, rows, agent_seed, keys)
         played = np.empty(size, dtype=np.int64)
@@ -406,6 +533,7 @@ def play(
             "log_prob": log_prob,
             "value": value,
             "target": target,
+            "hidden": hidden,
             "kind": kind,
             "stratum": stratum,
             "ruff": ruff,
@@ -416,26 +544,29 @@ def play(
             kept.setdefault(name, []).append(column)
         count += size
 
-        if frozen is not None:
+        if frozen:
             all_played[own] = played
             rows, played = everything, all_played
         step = env.step(played)
         _pay(step.reward, rows, latest, scale, reward, before)
+        log_deals(*log)
     points = games.paid - games.paid.mean(1, keepdims=True)
-    final = np.empty(num_games, dtype=np.uint8)
-    strata_at_end(games, strata.table, final)
-    others = (deals.control != 0) | deals.frozen
-    learner = ~others & others.any(1, keepdims=True)
-    results = np.zeros((len(strata.names), 3))
-    for place, values in enumerate((points, points**2, np.ones_like(points))):
-        np.add.at(results[:, place], final, (values * learner).sum(1))
+    score = points.astype(np.float32) / scale
+    firsts = np.zeros(2)
+    if draw_config.mode == "match":
+        utility = np.float32(draw_config.rank_weight) * rank_utility(games.paid)
+        _credit(utility, everyone, latest, reward, before)
+        score += utility
+        mine = learner & ~deals.snapshot[:, None]
+        firsts[:] = (first_places(games.paid)[mine].sum(), mine.sum())
     return Decisions(
         **{name: np.concatenate(column) for name, column in kept.items()},
         reward=reward[:count].copy(),
         following=following[:count].copy(),
         results=results,
+        firsts=firsts,
         before=before,
-        score=points.astype(np.float32) / scale,
+        score=score,
     )
 
 
@@ -460,9 +591,20 @@ def _pay(
     paid = rewards[rows]
     if paid.any():
         share = (paid - paid.mean(1, keepdims=True)).astype(np.float32) / scale[rows]
-        owner = latest[rows]
-        reward[owner[owner >= 0]] += share[owner >= 0]
-        before[rows] += np.where(owner < 0, share, 0)
+        _credit(share, rows, latest, reward, before)
+
+
+def _credit(
+    share: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int64],
+    latest: npt.NDArray[np.int32],
+    reward: npt.NDArray[np.float32],
+    before: npt.NDArray[np.float32],
+) -> None:
+    """Credits shares `[M, 4]` of the games ``rows`` to each seat's latest decision."""
+    owner = latest[rows]
+    reward[owner[owner >= 0]] += share[owner >= 0]
+    before[rows] += np.where(owner < 0, share, 0)
 
 
 def columns_in_use(
@@ -473,10 +615,11 @@ def columns_in_use(
     A pure function of the variants: the deals it plays are always the same.
     """
     strata = Strata(variants)
+    num_games = 2048 if draw_config.mode == "deal" else math.ceil(2048 / deals_of(variants).mean())
     low: npt.NDArray[Any] | None = None
     high: npt.NDArray[Any] | None = None
     for round_number, random_moves in enumerate((1.0, 0.2, 0.02)):
-        deals = draw_deals(draw_config, variants, 0, round_number, 0, 2048, 0)
+        deals = draw_deals(draw_config, variants, 0, round_number, 0, num_games, 0)
         made = play(variants, draw_config, strata, deals, 0, canonical, None, random_moves)
         bits = observe.unpack_bits(made.words, observe.NUM_BITS)
         smallest = np.concatenate([bits.min(0), made.numbers.min(0)])

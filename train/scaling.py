@@ -111,9 +111,8 @@ def measure(against: str, decisions: int, shards: int, width: int, runs: int) ->
     player = Player(config, variants, opponent, learner)
     deals = decisions / DECISIONS_PER_DEAL
     mixed = tables.rule_share
-    parts = cut(
-        ITERATION, round(deals * (1 - mixed)), round(4 * deals * mixed), shards, cloning=False
-    )
+    games = (round(deals * (1 - mixed)), round(4 * deals * mixed), 0)
+    parts = cut(ITERATION, games, shards, cloning=False)
     setup = Setup(config, variants, opponent, columns)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +25,9 @@ from train.config import (
     OutputConfig,
     PPOConfig,
     TrainConfig,
+    to_toml,
 )
-from train.rollout import Decisions, Strata, columns_in_use, draw_deals, play
+from train.rollout import Actor, Decisions, Strata, columns_in_use, draw_deals, play
 
 TINY = TrainConfig(
     workers=1,
@@ -32,6 +39,10 @@ TINY = TrainConfig(
     output=OutputConfig(checkpoint_every_s=0.0, eval_every_decisions=0),
 )
 """A run of seconds."""
+
+DRAW = DrawConfig()
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def tiny(**changes: Any) -> TrainConfig:
@@ -49,15 +60,8 @@ def small_network(variants: Sequence[Variant], canonical: bool = True) -> ActorC
     return network
 
 
-def sampled(
-    network: ActorCritic,
-    variants: Sequence[Variant],
-    num_self: int,
-    num_rule: int = 0,
-    iteration: int = 0,
-    canonical: bool = True,
-) -> Decisions:
-    """Plays with the policy of a network."""
+def actor_of(network: ActorCritic) -> Actor:
+    """Returns what draws actions from the policy of a network."""
 
     def act(words: Any, numbers: Any, mask: Any, keys: Any) -> Any:
         with torch.no_grad():
@@ -67,6 +71,49 @@ def sampled(
         kernels.choose(logits.numpy(), mask, keys, 1, actions, log_probs)
         return actions, log_probs, values.numpy()
 
-    draw = DrawConfig()
+    return act
+
+
+def sampled(
+    network: ActorCritic,
+    variants: Sequence[Variant],
+    num_self: int,
+    num_rule: int = 0,
+    iteration: int = 0,
+    canonical: bool = True,
+    draw: DrawConfig = DRAW,
+    privileged: bool = False,
+) -> Decisions:
+    """Plays with the policy of a network."""
     deals = draw_deals(draw, variants, 5, iteration, 0, num_self, num_rule)
-    return play(variants, draw, Strata(variants), deals, 5, canonical, act)
+    strata = Strata(variants)
+    act = actor_of(network)
+    return play(variants, draw, strata, deals, 5, canonical, act, privileged=privileged)
+
+
+def digest(run: Path) -> str:
+    """Returns a hash of the newest checkpoint: what plays and what learning goes on from."""
+    newest = json.loads((run / "latest.json").read_text())["checkpoint"]
+    file = run / newest
+    parts = [file, file.with_suffix(".training.safetensors")]
+    return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from train.config import load_config
+from train.loop import run_training
+if __name__ == "__main__":
+    out = Path(sys.argv[2])
+    resume = out if sys.argv[3] == "resume" else None
+    run_training(load_config(sys.argv[1]), out, resume=resume, progress=False)
+"""
+
+
+def start(tmp_path: Path, config: TrainConfig, out: Path, how: str) -> subprocess.Popen[bytes]:
+    (tmp_path / "run.py").write_text(SCRIPT)
+    (tmp_path / "config.toml").write_text(to_toml(config))
+    command = [sys.executable, "run.py", "config.toml", str(out), how]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})

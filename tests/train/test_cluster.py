@@ -28,15 +28,14 @@ from king_env.view import legal_ids
 from train import cli, loop
 from train.checkpoint import RunError
 from train.cluster import FINGERPRINT, LOSSES, REQUIREMENT, Cluster, Setup
-from train.config import load_config, to_toml
+from train.config import NetworkConfig, TableConfig, load_config, to_toml
 from train.loop import run_training
 from train.player import Part
 from train.rollout import Opponent
 
-from .helpers import tiny
-from .test_training import ROOT, digest
+from .helpers import ROOT, digest, tiny
 
-PARTS = [Part(1, number, 1, 0, cloning=True) for number in range(3)]
+PARTS = [Part(1, number, 1, 0, 0, cloning=True) for number in range(3)]
 
 
 # ---------------------------------------------------------------- without Ray
@@ -196,9 +195,8 @@ def test_runs_with_actors_that_cannot_start(
     with pytest.raises(RunError, match="actors: only with ray"):
         run_training(tiny(shards=4), out, actors=2, progress=False)
     assert not out.exists()
-    out.mkdir()
+    run_training(tiny(total_decisions=1), out, progress=False)
     (out / "config.toml").write_text(to_toml(tiny(workers=2)))
-    (out / "latest.json").write_text("{}")
     with pytest.raises(RunError, match="2 processes learn, and with ray only one can"):
         run_training(tiny(), out, resume=out, ray="local", progress=False)
 
@@ -261,6 +259,20 @@ def test_two_nodes_train_as_one_process_does(
     assert "ray: 1 actor on 2 machines" in said and "ray: 2 actors on 2 machines" in said
     assert [digest(run) for run in runs] == [digest(alone)] * 2
     assert load_config(runs[0] / "config.toml") == config
+
+
+@pytest.mark.slow
+def test_earlier_selves_and_hidden_hands_travel(nodes: Any, tmp_path: Path) -> None:
+    config = tiny(
+        shards=3,
+        total_decisions=24_000,
+        tables=TableConfig(snapshot_share=0.4, pool_size=2),
+        network=NetworkConfig(width=32, privileged=True),
+    )
+    alone = run_training(config, tmp_path / "alone", progress=False)
+    run = run_training(config, tmp_path / "run", ray=nodes.address, progress=False)
+    assert len(json.loads((run / "latest.json").read_text())["pool"]) == 2
+    assert digest(run) == digest(alone)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ def played(parts: list[Part]) -> list[Decisions]:
     return [player.play(part) for part in parts]
 
 
-PARTS = [Part(2, number, 6, 5, cloning=False) for number in range(3)]
+PARTS = [Part(2, number, 6, 5, 0, cloning=False) for number in range(3)]
 
 
 def test_a_part_is_the_same_whoever_plays_it_and_when() -> None:

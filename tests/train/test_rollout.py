@@ -71,6 +71,16 @@ def test_the_draw_follows_the_shares() -> None:
 
 
 def test_strata_keep_trump_and_no_trump_apart() -> None:
-    names = Strata(variants_of("international", "turkish_short")).names
-    expected = {"positive:trump", "positive:no_trump", "nulls", "auction", "koz", "choose"}
-    assert expected <= set(names)
+    strata = Strata(variants_of("international"))
+    assert {"positive:trump", "positive:no_trump", "nulls", "auction"} <= set(strata.names)
+    assert not strata.groups
+
+
+def test_with_several_variants_each_has_strata_of_its_own() -> None:
+    strata = Strata(variants_of("international", "turkish_short"))
+    expected = {"international:positive:no_trump", "international:auction", "turkish_short:koz"}
+    assert expected <= set(strata.names)
+    assert set(strata.groups) == {"international", "turkish_short"}
+    for name, group in strata.groups.items():
+        assert all(strata.names[number].startswith(f"{name}:") for number in group)
+    assert sum(len(group) for group in strata.groups.values()) == len(strata.names)

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,21 +16,11 @@ from agents.neural.policy import NeuralPolicy, load_policy
 from agents.neural.weights import CheckpointError
 from king_env.envs.batch import BatchEnv
 from train.checkpoint import RunError
-from train.config import CloneConfig, PPOConfig, TrainConfig, load_config, to_toml
+from train.config import CloneConfig, PPOConfig, TrainConfig, load_config
 from train.loop import run_training
 from train.metrics import METRICS, read_metrics
 
-from .helpers import tiny
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def digest(run: Path) -> str:
-    """Returns a hash of the newest checkpoint: what plays and what learning goes on from."""
-    newest = json.loads((run / "latest.json").read_text())["checkpoint"]
-    file = run / newest
-    parts = [file, file.with_suffix(".training.safetensors")]
-    return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
+from .helpers import digest, start, tiny
 
 
 def margin_over(policy: NeuralPolicy, opponent: int, num_deals: int = 250) -> tuple[float, float]:
@@ -186,26 +172,6 @@ def test_a_tiny_run_beats_random(tmp_path: Path) -> None:
     run = run_training(config, tmp_path / "run", progress=False)
     mean, error = margin_over(load_policy(run), 1)
     assert mean - 2 * error > 5, (mean, error)
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-from train.config import load_config
-from train.loop import run_training
-if __name__ == "__main__":
-    out = Path(sys.argv[2])
-    resume = out if sys.argv[3] == "resume" else None
-    run_training(load_config(sys.argv[1]), out, resume=resume, progress=False)
-"""
-
-
-def start(tmp_path: Path, config: TrainConfig, out: Path, how: str) -> subprocess.Popen[bytes]:
-    (tmp_path / "run.py").write_text(SCRIPT)
-    (tmp_path / "config.toml").write_text(to_toml(config))
-    command = [sys.executable, "run.py", "config.toml", str(out), how]
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
 
 
 @pytest.mark.slow
