@@ -49,7 +49,7 @@ LEARNED: Final = 120_000  # decisions of the training run
 NUM_SEATS: Final = 1024  # learners of the Gymnasium environment
 NUM_VIEWS: Final = 256  # positions that agents are asked about
 RAY_AGAINST, RAY_DECISIONS, RAY_RUNS = "rule", 40_000, 3
-RAY_SEARCH, RAY_SEARCH_DECISIONS, RAY_SEARCH_RUNS = "pimc:20", 8_000, 1
+RAY_SEARCH, RAY_SEARCH_DECISIONS, RAY_SEARCH_RUNS = "pimc:20", 4_000, 1
 RAY_PARTS = (8, 64)  # against opponents that search the larger number only
 WIDTH: Final = 256  # of the network, as in the shipped configs
 SEARCHES: Final = ("pimc:20", "pimc:80", "pimc:20,endgame=5", "ismcts:1000")
@@ -532,9 +532,9 @@ def _scaling(
     rows: list[Row] = []
     for parts in sizes:
         found = measure(against, decisions, parts, WIDTH, runs)
-        alone = found.decisions / found.alone_s
-        peer = f"one process, {alone:,.0f} decisions/s"
         if parts == sizes[0]:
+            alone = found.decisions / found.alone_s
+            peer = f"one process, {alone:,.0f} decisions/s"
             rows.append(_row(f"{name}_start", [found.start_s], "s"))
             rows.append(_row(f"{name}_weights", [found.weights_bytes / 1e6], "MB/iteration"))
             rows.append(_row(f"{name}_decisions", [found.decisions_bytes / 1e6], "MB/iteration"))

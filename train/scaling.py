@@ -4,9 +4,10 @@ An iteration plays its parts, each by one actor, and then learns in one process:
 
     seconds(N) = ceil(parts / N) * part_s + parts * transfer_s + learn_s
 
-``transfer_s`` is what the learner's own machine does for each part: what an iteration with one
-actor takes beyond playing the parts here. The model knows nothing of the network between machines,
-nor of cores that slow each other down.
+``transfer_s`` is what the learner's process does for each part: hand it out, receive and join it.
+These are processor time, which a busy machine disturbs least; iterations with actors are measured
+by the wall's clock beside them. The model knows nothing of the network between machines, nor of
+cores that slow each other down.
 """
 
 from __future__ import annotations
@@ -49,18 +50,18 @@ ITERATION: Final = 7
 
 @dataclass(frozen=True)
 class Scaling:
-    """An iteration, measured; seconds are medians by the wall's clock.
+    """An iteration, measured; seconds are medians, of processor time but for ``actors``.
 
     Attributes:
         decisions: decisions learned from.
         parts: number of parts.
         part_s: seconds of a part, played in one process.
-        transfer_s: seconds that a part takes the learner's machine besides.
+        transfer_s: seconds of a part that another process plays, in the learner's.
         learn_s: seconds of learning.
         start_s: seconds until Ray and its actors had started.
         weights_bytes: bytes of the weights, sent to each machine once an iteration.
         decisions_bytes: bytes of the decisions, all parts together.
-        actors: measured seconds of an iteration by number of actors.
+        actors: seconds of an iteration by number of actors, by the wall's clock.
     """
 
     decisions: int
@@ -117,27 +118,27 @@ def measure(against: str, decisions: int, shards: int, width: int, runs: int) ->
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        play_s, made = _median(lambda: join([player.play(part) for part in parts]), runs)
-        learn_s, _ = _median(lambda: _learn(config, columns, made), runs)
-        iterations, start_s = {}, 0.0
+        play_s, _, made = _median(lambda: join([player.play(part) for part in parts]), runs)
+        learn_s, learn_wall_s, _ = _median(lambda: _learn(config, columns, made), runs)
+        actors = {}
         for number in ACTORS:
             start = time.perf_counter()
             with cluster(LOCAL, number, setup, lambda line: None) as players:
                 start_s = time.perf_counter() - start
-                seconds, _ = _median(lambda: _collect(players, learner, parts), runs)
-            iterations[number] = seconds + learn_s
+                own_s, wall_s, _ = _median(lambda: _collect(players, learner, parts), runs)
+            actors[number] = wall_s + learn_wall_s
     finally:
         torch.set_num_threads(threads)
     return Scaling(
         decisions=len(made),
         parts=shards,
         part_s=play_s / shards,
-        transfer_s=max(0.0, iterations[1] - learn_s - play_s) / shards,
+        transfer_s=own_s / shards,
         learn_s=learn_s,
         start_s=start_s,
         weights_bytes=sum(tensor.nbytes for tensor in learner.tensors().values()),
         decisions_bytes=sum(array.nbytes for array in vars(made).values()),
-        actors=iterations,
+        actors=actors,
     )
 
 
@@ -156,12 +157,17 @@ def _learn(config: TrainConfig, columns: Any, made: Decisions) -> None:
                Sums(names))  # fmt: skip
 
 
-def _median(run: Callable[[], Any], runs: int) -> tuple[float, Any]:
-    """Returns the median seconds of ``runs`` calls, after one that does not count, and a result."""
+def _median(run: Callable[[], Any], runs: int) -> tuple[float, float, Any]:
+    """Returns seconds of a call, the median of several after one that does not count.
+
+    Returns:
+        processor time of this process, time by the wall's clock, and what a call gave.
+    """
     result = run()
-    times = []
+    own, wall = [], []
     for _ in range(runs):
-        start = time.perf_counter()
+        start, start_own = time.perf_counter(), time.process_time()
         result = run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times), result
+        own.append(time.process_time() - start_own)
+        wall.append(time.perf_counter() - start)
+    return statistics.median(own), statistics.median(wall), result
