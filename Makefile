@@ -47,7 +47,7 @@ help:  ## Print this list
 .venv/.installed: pyproject.toml constraints.txt
 	@echo "Setting up .venv, once; this takes a few minutes..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[train,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[train,dev,ray]"
 	@touch $@
 
 .PRECIOUS: .venv-%/.installed

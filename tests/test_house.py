@@ -21,7 +21,7 @@ LAYERS = ("king_env", "agents", "train")
 
 # Each file of pins, and the extras it is for.
 PINS = {
-    "constraints.txt": ("train", "tensorboard", "dev", "bench"),
+    "constraints.txt": ("train", "tensorboard", "dev", "ray", "bench"),
     "constraints-frameworks.txt": ("frameworks", "test"),
     "constraints-rllib.txt": ("rllib", "test"),
     "constraints-agilerl.txt": ("agilerl", "test"),

@@ -40,7 +40,7 @@ from king_env.rules.tables import make_tables
 from train.kernels import random_actions
 from train.peers import PEERS, Peer
 
-GROUPS: Final = ("engine", "env", "act", "search", "train")
+GROUPS: Final = ("engine", "env", "act", "search", "train", "ray")
 RUNS: Final = 7
 START_RUNS: Final = 3
 NUM_ENVS: Final = 4096
@@ -48,6 +48,9 @@ SMALL_ENVS, MANY_ENVS = 256, 65_536  # the same for little and for much memory
 LEARNED: Final = 120_000  # decisions of the training run
 NUM_SEATS: Final = 1024  # learners of the Gymnasium environment
 NUM_VIEWS: Final = 256  # positions that agents are asked about
+RAY_AGAINST, RAY_DECISIONS, RAY_RUNS = "rule", 40_000, 3
+RAY_SEARCH, RAY_SEARCH_DECISIONS, RAY_SEARCH_RUNS = "pimc:20", 4_000, 1
+RAY_PARTS = (8, 64)  # against opponents that search the larger number only
 WIDTH: Final = 256  # of the network, as in the shipped configs
 SEARCHES: Final = ("pimc:20", "pimc:80", "pimc:20,endgame=5", "ismcts:1000")
 
@@ -510,6 +513,47 @@ def _learned() -> list[Row]:
     return [_row("learned", rates, "decisions/s")]
 
 
+def _ray() -> list[Row]:
+    """An iteration in parts of two sizes, against the shipped config's opponents."""
+    return _scaling("ray", RAY_AGAINST, RAY_DECISIONS, RAY_PARTS, RAY_RUNS)
+
+
+def _ray_search() -> list[Row]:
+    """An iteration against opponents that search: what takes long is what actors share."""
+    return _scaling("ray_search", RAY_SEARCH, RAY_SEARCH_DECISIONS, RAY_PARTS[-1:], RAY_SEARCH_RUNS)
+
+
+def _scaling(
+    name: str, against: str, decisions: int, sizes: tuple[int, ...], runs: int
+) -> list[Row]:
+    """Returns the parts of an iteration, its rates with actors here, and the model's with more."""
+    from train.scaling import MODELLED, measure
+
+    rows: list[Row] = []
+    for parts in sizes:
+        found = measure(against, decisions, parts, WIDTH, runs)
+        if parts == sizes[0]:
+            alone = found.decisions / found.alone_s
+            peer = f"one process, {alone:,.0f} decisions/s"
+            rows.append(_row(f"{name}_start", [found.start_s], "s"))
+            rows.append(_row(f"{name}_weights", [found.weights_bytes / 1e6], "MB/iteration"))
+            rows.append(_row(f"{name}_decisions", [found.decisions_bytes / 1e6], "MB/iteration"))
+            rows.append(_row(f"{name}_learn", [1e3 * found.learn_s], "ms/iteration"))
+        label = f"{name}_{parts}_parts"
+        rows.append(_row(f"{label}_play", [1e3 * found.part_s], "ms/part"))
+        rows.append(_row(f"{label}_transfer", [1e3 * found.transfer_s], "ms/part"))
+        for actors, seconds in found.actors.items():
+            rate = found.decisions / seconds
+            rows.append(_row(f"{label}_{actors}_actors", [rate], "decisions/s", peer, rate / alone))
+        for actors in MODELLED:
+            if actors <= parts:
+                rate = found.decisions / found.seconds(actors)
+                rows.append(
+                    _row(f"{label}_model_{actors}", [rate], "decisions/s", peer, rate / alone)
+                )
+    return rows
+
+
 _MEASURES: Final[dict[str, tuple[Callable[[], list[Row]], ...]]] = {
     "engine": (
         _random_match,
@@ -525,4 +569,5 @@ _MEASURES: Final[dict[str, tuple[Callable[[], list[Row]], ...]]] = {
     "act": (_act,),
     "search": (_worlds, _search),
     "train": (_learned,),
+    "ray": (_ray, _ray_search),
 }

@@ -285,6 +285,13 @@ class Train:
     workers: Number = None
     """Processes that learn together, instead of the config's number."""
 
+    ray: Annotated[tuple[()] | tuple[str] | None, tyro.conf.arg(metavar="[ADDRESS]")] = None
+    """Play on a Ray cluster, learn in one process here. ADDRESS is HOST:PORT, `auto` (the cluster
+    that this machine is in), or `local`: Ray is started on this machine."""
+
+    actors: Number = None
+    """Processes that play, with --ray; one a core of the cluster if left out."""
+
     tensorboard: bool = False
     """Write TensorBoard event files into the run folder."""
 
@@ -298,6 +305,12 @@ class Train:
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise InputError(f"seed: found {self.seed}; allowed: 0 to 2**63 - 1")
         check_count("workers", self.workers)
+        check_count("actors", self.actors)
+        if self.ray is None and self.actors is not None:
+            raise InputError("--actors goes with --ray only")
+        if self.ray is not None and self.workers is not None:
+            raise InputError("--workers and --ray exclude each other: one process learns")
+        address = None if self.ray is None else check_address("".join(self.ray) or "local")
         from train.config import check_config, find_config, load_config
 
         given = None if self.config is None else load_config(self.config)
@@ -348,6 +361,8 @@ class Train:
             init=self.init,
             evaluate=evaluation_during_training(config),
             progress=not self.quiet,
+            ray=address,
+            actors=self.actors,
         )
         print(f"run folder: {folder}")
         chosen = "" if config.variants[0] == "international" else f" --variant {config.variants[0]}"
@@ -616,9 +631,11 @@ class Exploit(WithVariant):
 class Bench:
     """Measure speed on this machine."""
 
-    group: tyro.conf.Positional[Literal["engine", "env", "act", "search", "train"]] = "engine"
+    group: tyro.conf.Positional[Literal["engine", "env", "act", "search", "train", "ray"]] = (
+        "engine"
+    )
     """`engine`: kernels; `env`: environments as frameworks use them; `act`: one decision of each
-    agent."""
+    agent; `ray`: an iteration of training with actors, and a model of more machines."""
 
     peers: bool = False
     """Measure other game libraries in the same run, those that are installed."""
@@ -675,6 +692,14 @@ def check_count(name: str, value: int | None) -> None:
         raise InputError(f"{name}: found {value}; allowed: 1 and more")
 
 
+def check_address(address: str) -> str:
+    """Returns the address of a Ray cluster; raises where it can be none."""
+    host, colon, port = address.rpartition(":")
+    if address not in ("auto", "local") and not (host and colon and port.isdecimal()):
+        raise InputError(f"ray: found {address!r}; allowed: local, auto, HOST:PORT")
+    return address
+
+
 def check_seed(seed: int) -> None:
     """Raises where a seed is out of range."""
     if not 0 <= seed < 2**64:
@@ -709,7 +734,12 @@ def is_same_run(given: TrainConfig, stored: TrainConfig) -> bool:
     """Tells whether a config can be the one of a run, which may have had another seed or size."""
     output = dataclasses.replace(given.output, tensorboard=stored.output.tensorboard)
     as_stored = dataclasses.replace(
-        given, seed=stored.seed, workers=stored.workers, network=stored.network, output=output
+        given,
+        seed=stored.seed,
+        workers=stored.workers,
+        shards=stored.shards,
+        network=stored.network,
+        output=output,
     )
     return as_stored == stored
 

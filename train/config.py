@@ -188,6 +188,12 @@ class TrainConfig:
     options: dict[str, Any] = item("options of the variants", {})
     seed: int = item("seed of weights, deals and draws", 1, low=0, high=2**63 - 1)
     workers: int = item("processes that learn together, one thread each", 2, low=1, high=64)
+    shards: int = item(
+        "parts in which a process plays the deals of an iteration; they are what actors are given",
+        1,
+        low=1,
+        high=64,
+    )
     total_decisions: int = item("budget: decisions learned from after cloning", 8_000_000, low=0)
     network: NetworkConfig = item("the network", NetworkConfig())
     draw: DrawConfig = item("which deals are drawn", DrawConfig())

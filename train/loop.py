@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.neural import kernels
 from agents.neural.network import ActorCritic
 from agents.neural.weights import (
     LATEST,
@@ -36,27 +35,26 @@ from train.advantage import gae
 from train.board import Board, check_installed
 from train.checkpoint import Progress, RunError
 from train.clone import clone_update, passes_gate
+from train.cluster import Cluster, Setup, cluster, find_ray
 from train.config import TrainConfig, check_config, load_config, to_toml
 from train.critic import Critic, critic_update
 from train.ema import move_towards
 from train.matches import deals_of
 from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve
+from train.player import Player, cut, join
 from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
 from train.progress import Reporter
 from train.rollout import (
     DECISIONS_PER_DEAL,
-    GAMES_PER_WORKER,
     WORKERS,
     Decisions,
     Strata,
     columns_in_use,
     derived_seed,
-    draw_deals,
     make_opponent,
-    play,
 )
-from train.teach import Teacher, teach_update
+from train.teach import teach_update
 from train.workers import Channel, workers
 
 Evaluate: TypeAlias = Callable[[Path], Mapping[str, float]]
@@ -69,6 +67,8 @@ CLONE_CHUNK: Final = 65_536
 MEASURED: Final = 3
 """Iterations at the start of a phase that run at the schedules' start; all but the first of them
 measure the speed."""
+PART: Final = 5_000
+"""Decisions of a part, where a run with actors has no parts in its config."""
 CLONE_TIME: Final = 0.45
 """Part of the time that cloning may take where the budget is given in minutes."""
 
@@ -98,6 +98,8 @@ def run_training(
     init: Path | None = None,
     evaluate: Evaluate | None = None,
     progress: bool = True,
+    ray: str | None = None,
+    actors: int | None = None,
 ) -> Path:
     """Trains and returns the run folder.
 
@@ -111,6 +113,9 @@ def run_training(
         init: a checkpoint or run folder whose weights to start from; cloning is left out.
         evaluate: called now and then with a checkpoint; its figures are logged.
         progress: show how it goes.
+        ray: address of a Ray cluster whose actors play, see ``train.cluster``; one process learns.
+            The run ends as it would without, of the same config.
+        actors: their number; None: one a core of the cluster, as far as there are parts.
 
     Ctrl-C saves a checkpoint and returns.
 
@@ -119,6 +124,10 @@ def run_training(
         CheckpointError: if ``resume`` or ``init`` names no usable checkpoint.
         ConfigError: if the config contradicts itself.
     """
+    if ray is not None:
+        find_ray(ray)
+    elif actors is not None:
+        raise RunError("actors: only with ray")
     if resume is not None:
         for name, value in (("minutes", minutes), ("seed", seed), ("init", init)):
             if value is not None:
@@ -135,13 +144,28 @@ def run_training(
         run = out
         if seed is not None:
             config = dataclasses.replace(config, seed=seed)
-        make_opponent(config.tables.against)  # refused before anything is made
+        if ray is not None:
+            config = _for_actors(config)
+        make_opponent(config.tables.against)
         if config.output.tensorboard:
             check_installed()
-        _prepare_folder(run)
     check_config(config, "config")
-    if config.workers > WORKERS:
-        raise RunError(f"workers: found {config.workers}; allowed: 1 to {WORKERS}")
+    if config.workers * config.shards > WORKERS:
+        raise RunError(
+            f"workers times shards: found {config.workers} times {config.shards}; "
+            f"allowed: up to {WORKERS}"
+        )
+    if ray is not None and config.workers > 1:
+        raise RunError(
+            f"{run}: {config.workers} processes learn, and with ray only one can; go on without, "
+            f"or start a new run with --init {run}"
+        )
+    if actors is not None and actors > config.shards:
+        raise RunError(
+            f"actors: found {actors}; allowed: 1 to {config.shards}, the shards of the config"
+        )
+    if resume is None:
+        _prepare_folder(run)  # all that can be refused before anything is made has been
     variants = [load_variant(name, config.options) for name in config.variants]
     started = load_weights(init) if init is not None else None
     if started is not None:
@@ -160,12 +184,20 @@ def run_training(
         columns = columns_in_use(variants, config.draw, config.network.canonical_suits)
         if started is not None:
             columns = np.union1d(columns, started.columns)
-        saving.replace_file(run / "config.toml", to_toml(config).encode())
     reporter = Reporter(run, progress)
     _compile(config, run, columns)
     learner_args = (config, run, columns, init, resume is not None)
-    with workers(config.workers, _follow, learner_args) as channel, reporter:
-        learner = _Learner(channel, *learner_args)
+    with ExitStack() as stack:
+        channel = stack.enter_context(workers(config.workers, _follow, learner_args))
+        stack.enter_context(reporter)
+        players = None
+        if ray is not None:
+            opponent = make_opponent(config.tables.against, config.tables.whole_team)
+            setup = Setup(config, variants, opponent, columns)
+            players = stack.enter_context(cluster(ray, actors, setup, reporter.say))
+        if resume is None:
+            saving.replace_file(run / "config.toml", to_toml(config).encode())
+        learner = _Learner(channel, *learner_args, players)
         leader = _Leader(learner, minutes, evaluate, reporter)
         try:
             leader.run()
@@ -177,6 +209,14 @@ def run_training(
                 f"a worker process has ended ({reason}); go on with --resume {run}"
             ) from None
     return run
+
+
+def _for_actors(config: TrainConfig) -> TrainConfig:
+    """Returns a config as a run with actors has it: one process learns, there are parts to play."""
+    shards = config.shards
+    if shards == 1:
+        shards = max(1, min(WORKERS, config.ppo.decisions_per_iteration // PART))
+    return dataclasses.replace(config, workers=1, shards=shards)
 
 
 def _prepare_folder(run: Path) -> None:
@@ -231,6 +271,7 @@ class _Learner:
         columns: npt.NDArray[np.int64],
         init: Path | None,
         resumed: bool,
+        cluster: Cluster | None = None,
     ) -> None:
         self.channel = channel
         self.config = config
@@ -239,20 +280,21 @@ class _Learner:
             load_variant(name, config.options) for name in config.variants
         ]
         self.strata = Strata(self.variants)
-        self.opponent = make_opponent(config.tables.against, config.tables.whole_team)
         self.network = ActorCritic(
             columns,
             config.network.width,
             derived_seed(config.seed, 4) % 2**63,
             config.network.rule_prior,
         )
+        opponent = make_opponent(config.tables.against, config.tables.whole_team)
+        self.player = Player(config, self.variants, opponent, self.network)
+        self.cluster = cluster
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
         self.pool = Pool(run, config.tables.pool_size)
         self.average = copy.deepcopy(self.network) if config.ppo.ema else None
         self.magnet = copy.deepcopy(self.network) if config.ppo.magnet else None
-        self.teacher = Teacher(config.teach) if config.teach.share else None
         self.critic: Critic | None = None
         if config.network.privileged:
             self.critic = Critic(
@@ -368,44 +410,20 @@ class _Learner:
         self, num_self: int, num_rule: int, num_snapshot: int = 0, cloning: bool = False
     ) -> Decisions:
         """Plays this process's share of the deals of an iteration, or of the matches they make."""
-        size = float(self.channel.size)
-        if self.config.draw.mode == "match":
-            size *= deals_of(self.variants).mean()
-        deals = draw_deals(
-            self.config.draw,
-            self.variants,
-            self.config.seed,
+        length = deals_of(self.variants).mean() if self.config.draw.mode == "match" else 1.0
+        parts = cut(
             self.progress.iteration,
+            (num_self, num_rule, num_snapshot),
+            self.config.shards,
+            cloning,
+            tuple(self.pool.members),
+            length,
             self.channel.rank,
-            min(GAMES_PER_WORKER // 2, math.ceil(num_self / size)),
-            min(GAMES_PER_WORKER // 4, math.ceil(num_rule / size)),
-            self.opponent,
-            min(GAMES_PER_WORKER // 4, math.ceil(num_snapshot / size)),
-            len(self.pool.members),
+            self.channel.size,
         )
-        agents = () if self.opponent.agent is None else (self.opponent.agent,)
-        return play(
-            self.variants,
-            self.config.draw,
-            self.strata,
-            deals,
-            self.config.seed,
-            self.config.network.canonical_suits,
-            None if cloning else self._act,
-            self.config.clone.random_moves if cloning else 0.0,
-            (*agents, *self.pool.agents),
-            self.critic is not None,
-            None if cloning else self.teacher,
-        )
-
-    def _act(self, words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
-        """Draws actions from the policy."""
-        with torch.no_grad():
-            logits_NA, values_N = self.network(words, numbers, points)
-        actions = np.empty(len(words), dtype=np.int64)
-        log_probs = np.empty(len(words), dtype=np.float32)
-        kernels.choose(logits_NA.numpy(), mask, keys, 1, actions, log_probs)
-        return actions, log_probs, values_N.numpy()
+        if self.cluster is not None:
+            return join(self.cluster.play(self.network.tensors(), parts, self.pool.members))
+        return join([self.player.play(part, self.pool.agents) for part in parts])
 
     def _clone(self, budget: Budget) -> dict[str, Any]:
         """Learns from a chunk of the rule-based agent's decisions; at the gate it measures."""
@@ -479,7 +497,7 @@ class _Learner:
             self.magnet,
             magnet_coef,
         )
-        if self.teacher is not None:
+        if self.config.teach.share:
             teach_update(
                 self.network, self.optimizer, batch, self.config.teach, self.channel, rng, sums
             )

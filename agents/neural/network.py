@@ -7,6 +7,7 @@ in the checkpoint, so that weights travel as they are.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,12 @@ class ActorCritic(nn.Module):
             name.replace("_", ".", 1): np.ascontiguousarray(value.detach().cpu().numpy()).copy()
             for name, value in self.named_parameters()
         }
+
+    def load_tensors(self, tensors: Mapping[str, npt.NDArray[np.float32]]) -> None:
+        """Takes over what ``tensors`` of a network of the same shape has returned."""
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                parameter.copy_(torch.from_numpy(tensors[name.replace("_", ".", 1)].copy()))
 
     def load(self, weights: Weights) -> None:
         """Takes over the weights of a checkpoint; features it did not use start at 0.

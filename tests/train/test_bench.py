@@ -10,6 +10,7 @@ import pytest
 
 from train import bench, cli
 from train.peers import PEERS, Peer
+from train.scaling import Scaling
 
 PEER_LIST = [(group, peer) for group, peers in PEERS.items() for peer in peers]
 
@@ -27,6 +28,11 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "MANY_ENVS", 128)
     monkeypatch.setattr(bench, "LEARNED", 100)
     monkeypatch.setattr(bench, "SEARCHES", ("pimc:2", "ismcts:10"))
+    monkeypatch.setattr(bench, "RAY_DECISIONS", 400)
+    monkeypatch.setattr(bench, "RAY_PARTS", (2, 4))
+    monkeypatch.setattr(bench, "RAY_RUNS", 1)
+    monkeypatch.setattr(bench, "RAY_SEARCH", "pimc:2")
+    monkeypatch.setattr(bench, "RAY_SEARCH_DECISIONS", 200)
     monkeypatch.setattr(bench, "_first_step_s", lambda cache: 1.0)
 
 
@@ -76,6 +82,27 @@ def test_json_and_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[0]["value"] > 1000
     assert cli.main(["bench", "env"]) == 0
     assert "vector_env" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_actors() -> None:
+    pytest.importorskip("ray", reason="ray is not installed")
+    rows = {row["name"]: row for row in bench.measure("ray")["rows"]}
+    assert {name.removeprefix("ray_").removeprefix("search_") for name in rows} == {
+        *("start", "weights", "decisions", "learn"),
+        *("2_parts_play", "2_parts_transfer", "2_parts_1_actors", "2_parts_2_actors"),
+        *("2_parts_model_1", "2_parts_model_2"),
+        *("4_parts_play", "4_parts_transfer", "4_parts_1_actors", "4_parts_2_actors"),
+        *("4_parts_model_1", "4_parts_model_2", "4_parts_model_4"),
+    }
+    assert all(row["value"] > 0 for name, row in rows.items() if "transfer" not in name)
+    assert rows["ray_4_parts_model_4"]["peer"].startswith("one process, ")
+
+
+def test_the_model_of_more_actors() -> None:
+    measured = Scaling(100, 10, 2.0, 0.1, 5.0, 0.0, 0, 0, {})
+    assert measured.alone_s == 25.0
+    assert [measured.seconds(actors) for actors in (1, 3, 10)] == [26.0, 14.0, 8.0]
 
 
 # ---------------------------------------------------------------- other libraries
