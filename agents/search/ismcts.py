@@ -103,14 +103,12 @@ def add_child(nodes: Any, rewards: Any, node: Any, new: Any, action: Any, seat: 
 
 
 @inline
-def untried_action(
-    g: Any, t: Any, policy: Any, actions: Any, untried: Any, size: Any, key: Any
-) -> Any:
-    """Returns the action to add a node for: the policy's own choice first, then any."""
-    if untried == size and size > 1:
-        own = i64(choose_action(policy, g, t, key))
-        return actions[find_action(g.deal, t, actions, size, own)]
-    return actions[below(draw(key, EXPAND), untried)]
+def find_child(nodes: Any, node: Any, action: Any) -> Any:
+    """Returns the child of a node by an action, or 0."""
+    child = i64(nodes[node, CHILD])
+    while child != 0 and nodes[child, ACTION] != action:
+        child = i64(nodes[child, SIBLING])
+    return child
 
 
 @inline
@@ -150,34 +148,32 @@ def walk(
             break
         node = i64(child)
         size = list_actions(d, t, actions)
+        chance = draw(key, EXPAND + i64(d.decisions))
+        visits = nodes[node, VISITS]
         child, untried = best_child(nodes, rewards, node, actions, size, exploration)
-        # Until then the mover is taken to play as the policy does: tried at random, seats would be
-        # no opponents, and the tree no deeper.
-        wide = nodes[node, VISITS] >= widen * (size - untried)
-        if untried > 0 and (wide or untried == size):
-            chance = draw(key, EXPAND + i64(d.decisions))
-            action = i64(untried_action(g, t, policy, actions, untried, size, chance))
+        action = actions[0]
+        if size > 1 and visits < widen:
+            # Until then the mover plays as the policy does with its hand in this world: what it
+            # did with another hand would be no guide.
+            own = i64(choose_action(policy, g, t, chance))
+            action = actions[find_action(d, t, actions, size, own)]
+            child = find_child(nodes, node, action)
+        elif untried == size or (untried > 0 and visits >= widen * (size - untried)):
+            action = actions[below(chance, untried)]
+            child = i64(0)
+        if child == 0:
             child = i64(used)
             add_child(nodes, rewards, node, child, action, i64(d.actor))
             used += 1
     play_out(g, t, policy, draw(key, PLAY_OUT))
     scale = 1.0 / t.point_scale
-    own = payoff(g, t, root_seat) - par
+    gained = payoff(g, t, root_seat) - par
     for place in range(depth):
         visited = path[place]
         mover = nodes[visited, SEAT]
         nodes[visited, VISITS] += 1
-        rewards[visited] += scale * (own if mover == root_seat else payoff(g, t, mover))
-    return own, used
-
-
-@inline
-def child_of(nodes: Any, node: Any, action: Any) -> Any:
-    """Returns the child of a node by an action that has one."""
-    child = nodes[node, CHILD]
-    while nodes[child, ACTION] != action:
-        child = nodes[child, SIBLING]
-    return i64(child)
+        rewards[visited] += scale * (gained if mover == root_seat else payoff(g, t, mover))
+    return gained, used
 
 
 @kernel
@@ -209,7 +205,8 @@ def ismcts_rows(
         policy: id of the policy that plays worlds out.
         iterations: walks down the tree for a decision.
         exploration: weight of the confidence term; rewards are payoffs over the variant's scale.
-        widen: visits of a node below the root for each action that is tried there.
+        widen: visits of a node below the root from which on its mover looks for better actions
+            than the policy's.
         trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors that an action must lead the policy's own choice by.
         weigh: 1: worlds in PLAY are drawn in proportion to their likelihoods, 0: uniformly.
@@ -266,7 +263,7 @@ def ismcts_rows(
                 first = 0.0
                 for a in range(alive):
                     worlds[1] = worlds[0]
-                    child = child_of(nodes, i64(0), candidates[a])
+                    child = find_child(nodes, i64(0), candidates[a])
                     value, used = walk(
                         worlds[1], t, seat, policy, exploration, widen, world_key, child,
                         actions, nodes, rewards, path, used,

@@ -59,7 +59,8 @@ class IsmctsSettings:
         name: the agent's name.
         iterations: worlds of a decision.
         exploration: weight of the confidence term.
-        widen: visits of a node below the root for each action that is tried there.
+        widen: visits of a node below the root from which on its mover looks for better actions
+            than the policy's.
         trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors by which an action must lead the policy's own choice.
         weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
