@@ -94,9 +94,10 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
     """Returns the agent called ``name``.
 
     Args:
-        name: ``random``, ``greedy``, ``rule``; ``pimc:W`` (W worlds), ``ismcts:N`` (N iterations),
-            both with keys of their own; ``checkpoint:PATH``, a run folder or a checkpoint
-            file (with ``,sample=1`` it draws from its distribution); ``module:Class``;
+        name: ``random``, ``greedy``, ``rule``, ``rule@1`` (frozen); ``pimc:W`` (W worlds),
+            ``ismcts:N`` (N iterations), both with keys of their own; ``checkpoint:PATH``, a run
+            folder or a checkpoint file (with ``,sample=1`` it draws from its distribution);
+            ``module:Class``;
             ``exec:COMMAND``, a program that speaks the lines of ``agents.process`` (with
             ``,limit=SECONDS`` for a decision, ``,start=SECONDS``, ``,observation=1``; no commas in
             the command); or a name of another distribution.
@@ -130,6 +131,7 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
         agent = _make_class(parsed, seed)
         if agent is not None:
             return agent
+    _refuse_version(parsed)
     allowed = f"{suggest(parsed.name, agent_names())}, {FORMS}"
     raise AgentError(f"agent {name!r}: no such agent; {allowed}")
 
@@ -139,6 +141,17 @@ def _refuse_argument(parsed: AgentName) -> None:
         raise AgentError(
             f"agent {parsed.text!r}: {parsed.name} takes nothing after a colon; "
             f"allowed: {parsed.name}"
+        )
+
+
+def _refuse_version(parsed: AgentName) -> None:
+    """Refuses a version that one of our agents does not have: ``rule@2``."""
+    base, at, version = parsed.name.partition("@")
+    if at and base in (*POLICY_IDS, *SEARCHES):
+        allowed = [name for name in agent_names() if name.partition("@")[0] == base]
+        raise AgentError(
+            f"agent {parsed.text!r}: {base} has no version {version!r}; "
+            f"allowed: {', '.join(allowed)}"
         )
 
 

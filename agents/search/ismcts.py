@@ -1,14 +1,18 @@
 """Single-observer information-set Monte-Carlo tree search.
 
-One tree over the public course of the deal, seen by the seat to act. Every iteration draws one
-world that fits its view and walks down the tree along actions that are legal in that world. What
-was legal how often is counted at each node, since an action that is rarely possible must not look
-neglected. Each seat on the way takes what promises most to itself, a new node is added, the policy
-plays the deal out, and every node on the path learns what its mover got.
+One tree over the public course of the deal, seen by the seat to act. Every iteration walks down it
+in a world that fits its view, along actions that are legal in that world. What was legal how often
+is counted at each node, since an action that is rarely possible must not look neglected. Each seat
+on the way takes what promises most to itself, a new node is added, the policy plays the deal out,
+and every node on the path learns what its mover got.
+
+At the root the seat's own actions do not take turns by promise: they ``race`` over common worlds,
+one iteration each in every world, as what is wanted there is the best action and not its reward.
 
 Source: Cowling, Powley, Whitehouse 2012, "Information Set Monte Carlo Tree Search", section IV.B,
-algorithm 1 (SO-ISMCTS); Auer, Cesa-Bianchi, Fischer 2002, "Finite-time analysis of the multiarmed
-bandit problem", figure 1 (UCB1).
+algorithm 1 (SO-ISMCTS); Pepels, Cazenave, Winands, Lanctot 2014, "Minimizing simple and cumulative
+regret in Monte-Carlo tree search" (halving at the root); Auer, Cesa-Bianchi, Fischer 2002,
+"Finite-time analysis of the multiarmed bandit problem", figure 1 (UCB1).
 
 Axes: M rows, T nodes of the tree, A candidate actions.
 """
@@ -21,6 +25,8 @@ import numpy as np
 
 from agents.hand_values import HAND_MEANS
 from agents.kernels.policies import choose_action
+from agents.search.likely import draw_likely_world
+from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
 from agents.search.worlds import (
     PLAY_OUT,
     contract_par,
@@ -40,13 +46,6 @@ NUM_NODE: Final = 6
 """Columns of ``nodes``: first child and next sibling (0: none, as the root is nobody's child), the
 action that leads here, who takes it, how often it was taken, how often it could have been."""
 
-TOTAL, SQUARES = range(2)
-"""Columns of ``rewards``: sum of the mover's rewards, and of their squares."""
-
-WIDEN: Final = 20
-"""Visits of a node for each action tried there: until then the mover is taken to play as the policy
-does. Seats tried at random would be no opponents, and the tree no deeper."""
-
 EXPAND: Final = 2_000_000
 """Number of the draw that picks a new node's action, plus the decision's number in the deal."""
 
@@ -58,7 +57,7 @@ def promise(nodes: Any, rewards: Any, node: Any, exploration: Any) -> Any:
     """Returns a node's upper confidence bound, UCB1 with availability for the parent's visits."""
     visits = nodes[node, VISITS]
     spread = np.sqrt(np.log(1.0 * nodes[node, AVAILABLE]) / visits)
-    return rewards[node, TOTAL] / visits + exploration * spread
+    return rewards[node] / visits + exploration * spread
 
 
 @inline
@@ -99,20 +98,17 @@ def add_child(nodes: Any, rewards: Any, node: Any, new: Any, action: Any, seat: 
     nodes[new, SEAT] = seat
     nodes[new, VISITS] = 0
     nodes[new, AVAILABLE] = 1
-    rewards[new, TOTAL] = 0.0
-    rewards[new, SQUARES] = 0.0
+    rewards[new] = 0.0
     nodes[node, CHILD] = new
 
 
 @inline
-def untried_action(
-    g: Any, t: Any, policy: Any, actions: Any, untried: Any, size: Any, key: Any
-) -> Any:
-    """Returns the action to add a node for: the policy's own choice first, then any."""
-    if untried == size and size > 1:
-        own = i64(choose_action(policy, g, t, key))
-        return actions[find_action(g.deal, t, actions, size, own)]
-    return actions[below(draw(key, EXPAND), untried)]
+def find_child(nodes: Any, node: Any, action: Any) -> Any:
+    """Returns the child of a node by an action, or 0."""
+    child = i64(nodes[node, CHILD])
+    while child != 0 and nodes[child, ACTION] != action:
+        child = i64(nodes[child, SIBLING])
+    return child
 
 
 @inline
@@ -122,86 +118,62 @@ def walk(
     root_seat: Any,
     policy: Any,
     exploration: Any,
+    widen: Any,
     key: Any,
+    first: Any,
     actions: Any,
     nodes: Any,
     rewards: Any,
     path: Any,
     used: Any,
 ) -> Any:
-    """Does one iteration in world ``g``; returns the number of nodes used after it."""
+    """Does one iteration in world ``g`` from the root's child ``first`` on.
+
+    Returns:
+        The root seat's payoff, and the number of nodes used after it.
+    """
     d = g.deal
-    node = i64(0)
+    child = i64(first)
     depth = i64(0)
     par = 0.0
     before = used
-    while d.phase != PHASE_OVER and used == before and depth < MAX_DEPTH:
-        size = list_actions(d, t, actions)
-        seat = i64(d.actor)
+    while True:
         chooses = d.phase != PHASE_PLAY
-        child, untried = best_child(nodes, rewards, node, actions, size, exploration)
-        wide = node == 0 or nodes[node, VISITS] >= WIDEN * (size - untried)
-        if untried > 0 and (wide or untried == size):
-            chance = draw(key, EXPAND + i64(d.decisions))
-            action = i64(untried_action(g, t, policy, actions, untried, size, chance))
-            child = i64(used)
-            add_child(nodes, rewards, node, child, action, seat)
-            used += 1
-        action = i64(nodes[child, ACTION])
-        apply(g, t, action)
+        apply(g, t, i64(nodes[child, ACTION]))
         if chooses and d.phase == PHASE_PLAY:
             par = contract_par(g, t, HAND_MEANS)
-        node = i64(child)
-        path[depth] = node
+        path[depth] = child
         depth += 1
+        if d.phase == PHASE_OVER or used > before or depth == MAX_DEPTH:
+            break
+        node = i64(child)
+        size = list_actions(d, t, actions)
+        chance = draw(key, EXPAND + i64(d.decisions))
+        visits = nodes[node, VISITS]
+        child, untried = best_child(nodes, rewards, node, actions, size, exploration)
+        action = actions[0]
+        if size > 1 and visits < widen:
+            # Until then the mover plays as the policy does with its hand in this world: what it
+            # did with another hand would be no guide.
+            own = i64(choose_action(policy, g, t, chance))
+            action = actions[find_action(d, t, actions, size, own)]
+            child = find_child(nodes, node, action)
+        elif untried == size or (untried > 0 and visits >= widen * (size - untried)):
+            action = actions[below(chance, untried)]
+            child = i64(0)
+        if child == 0:
+            child = i64(used)
+            add_child(nodes, rewards, node, child, action, i64(d.actor))
+            used += 1
     play_out(g, t, policy, draw(key, PLAY_OUT))
     scale = 1.0 / t.point_scale
+    gained = payoff(g, t, root_seat) - par
     for place in range(depth):
         visited = path[place]
         mover = nodes[visited, SEAT]
-        reward = payoff(g, t, mover)
-        if mover == root_seat:
-            reward -= par
         nodes[visited, VISITS] += 1
-        rewards[visited, TOTAL] += reward * scale
-        rewards[visited, SQUARES] += reward * scale * reward * scale
-    return used
-
-
-@inline
-def best_of_root(nodes: Any, rewards: Any, favourite: Any, caution: Any) -> Any:
-    """Returns the root's action that leads the policy's own choice by most, or that choice.
-
-    A lead is a difference of means less ``caution`` standard errors.
-    """
-    own = i64(0)
-    child = nodes[0, CHILD]
-    while child != 0:
-        if nodes[child, ACTION] == favourite:
-            own = i64(child)
-        child = nodes[child, SIBLING]
-    best = i64(favourite)
-    best_lead = 1e-6
-    child = nodes[0, CHILD]
-    while child != 0 and own != 0:
-        if child != own:
-            lead = rewards[child, TOTAL] / nodes[child, VISITS]
-            lead -= rewards[own, TOTAL] / nodes[own, VISITS]
-            noise = mean_variance(nodes, rewards, child) + mean_variance(nodes, rewards, own)
-            lead -= caution * np.sqrt(noise)
-            if lead > best_lead:
-                best = i64(nodes[child, ACTION])
-                best_lead = lead
-        child = nodes[child, SIBLING]
-    return best
-
-
-@inline
-def mean_variance(nodes: Any, rewards: Any, node: Any) -> Any:
-    """Returns the variance of the mean of a node's rewards; large with few visits."""
-    visits = nodes[node, VISITS]
-    mean = rewards[node, TOTAL] / visits
-    return (max(0.0, rewards[node, SQUARES] / visits - mean * mean) + 1.0 / visits) / visits
+        rewards[visited] += scale * (gained if mover == root_seat else payoff(g, t, mover))
+    return gained, used
 
 
 @kernel
@@ -211,9 +183,14 @@ def ismcts_rows(
     policy: int,
     iterations: int,
     exploration: float,
+    widen: int,
+    trust: float,
     caution: float,
+    weigh: int,
     keys: Any,
     worlds: Any,
+    candidates: Any,
+    sums: Any,
     actions: Any,
     nodes: Any,
     rewards: Any,
@@ -226,14 +203,20 @@ def ismcts_rows(
         views: `[M]` games that are not over, blanked for the seat to act.
         tables: rule tables.
         policy: id of the policy that plays worlds out.
-        iterations: worlds drawn for a decision.
+        iterations: walks down the tree for a decision.
         exploration: weight of the confidence term; rewards are payoffs over the variant's scale.
+        widen: visits of a node below the root from which on its mover looks for better actions
+            than the policy's.
+        trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors that an action must lead the policy's own choice by.
+        weigh: 1: worlds in PLAY are drawn in proportion to their likelihoods, 0: uniformly.
         keys: `[M]` uint64, random keys of the decisions.
-        worlds: `[1]` games, room.
+        worlds: `[4]` games, room for a world, for a walk and, with ``weigh``, for candidates.
+        candidates: `[A]` int64, room.
+        sums: `[A, NUM_SUMS]` float64, room.
         actions: `[A]` int64, room.
-        nodes: `[T, NUM_NODE]` int64, room for the tree; T is above ``iterations``.
-        rewards: `[T, 2]` float64, room.
+        nodes: `[T, NUM_NODE]` int64, room for the tree; T is above ``iterations + A``.
+        rewards: `[T]` float64, room.
         path: `[MAX_DEPTH]` int64, room.
         out: `[M]` int64, out.
     """
@@ -245,24 +228,53 @@ def ismcts_rows(
         t = tables[view.variant]
         key = keys[row]
         seat = i64(d.actor)
-        size = list_actions(d, t, actions)
-        out[row] = actions[0]
+        size = list_actions(d, t, candidates)
+        out[row] = candidates[0]
         if size == 1:
             continue
         own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
-        favourite = actions[find_action(d, t, actions, size, own)]
         out[row] = own
+        start_race(d, t, candidates, size, find_action(d, t, candidates, size, own), sums)
+        trusted = trust if d.phase == PHASE_PLAY else 0.0
+        weighed = weigh and d.phase == PHASE_PLAY
         nodes[0, CHILD] = 0
         used = i64(1)
-        for n in range(iterations):
-            world_key = draw(key, n)
-            worlds[0] = views[row]
-            if not draw_world(worlds[0], t, seat, world_key):
-                break
-            used = walk(
-                worlds[0], t, seat, policy, exploration, world_key,
-                actions, nodes, rewards, path, used,
-            )  # fmt: skip
-        best = best_of_root(nodes, rewards, favourite, caution)
-        if best != favourite:
-            out[row] = best
+        for a in range(size):
+            add_child(nodes, rewards, i64(0), used, candidates[a], seat)
+            used += 1
+        spend = max(i64(iterations), size)
+        room = spend // size * MORE
+        done = i64(0)
+        alive = size
+        while spend >= alive and done < room:
+            last = min(room, done + next_worlds(spend, alive))
+            spend -= (last - done) * alive
+            while done < last:
+                world_key = draw(key, done)
+                if weighed:
+                    fits = draw_likely_world(view, worlds, i64(0), i64(2), t, seat, world_key)
+                else:
+                    worlds[0] = view
+                    fits = draw_world(worlds[0], t, seat, world_key)
+                if not fits:
+                    spend = i64(0)  # the view contradicts itself: no real game does
+                    break
+                done += 1
+                first = 0.0
+                for a in range(alive):
+                    worlds[1] = worlds[0]
+                    child = find_child(nodes, i64(0), candidates[a])
+                    value, used = walk(
+                        worlds[1], t, seat, policy, exploration, widen, world_key, child,
+                        actions, nodes, rewards, path, used,
+                    )  # fmt: skip
+                    if a == 0:
+                        first = value
+                    else:
+                        count_lead(sums, a, value - first)
+            if done > 0 and alive > 2:
+                alive = halve(candidates, sums, alive, done, trusted)
+        if done > 0:
+            best = best_action(sums, alive, done, trusted, caution)
+            if best > 0:
+                out[row] = candidates[best]

@@ -29,7 +29,9 @@ class PimcSettings:
         name: the agent's name.
         worlds: worlds of a decision.
         policy: name of the policy that plays worlds out.
+        trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors by which an action must lead the policy's own choice.
+        weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
         endgame: cards in hand from which on worlds are solved with open cards; 0: never.
         solver: ``paranoid`` or ``maxn``.
     """
@@ -37,7 +39,9 @@ class PimcSettings:
     name: str
     worlds: int = 20
     policy: str = "rule"
-    caution: float = 1.0
+    trust: float = 12.0
+    caution: float = 0.3
+    weigh: bool = False
     endgame: int = 0
     solver: str = "paranoid"
 
@@ -55,14 +59,21 @@ class IsmctsSettings:
         name: the agent's name.
         iterations: worlds of a decision.
         exploration: weight of the confidence term.
+        widen: visits of a node below the root from which on its mover looks for better actions
+            than the policy's.
+        trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors by which an action must lead the policy's own choice.
+        weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
         policy: name of the policy that plays worlds out.
     """
 
     name: str
     iterations: int = 1000
     exploration: float = 2.0
-    caution: float = 1.0
+    widen: int = 100
+    trust: float = 12.0
+    caution: float = 0.3
+    weigh: bool = False
     policy: str = "rule"
 
     @property
@@ -74,8 +85,8 @@ class IsmctsSettings:
 SearchSettings: TypeAlias = PimcSettings | IsmctsSettings
 
 SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
-    "pimc": ("endgame", "solver", "caution", "policy"),
-    "ismcts": ("exploration", "caution", "policy"),
+    "pimc": ("endgame", "solver", "trust", "caution", "weigh", "policy"),
+    "ismcts": ("exploration", "widen", "trust", "caution", "weigh", "policy"),
 }
 """Keys of each search."""
 
@@ -95,20 +106,27 @@ def search_settings(
         SettingError: if a value is not allowed.
     """
     policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
-    caution = _number(options.get("caution", "1"), "caution", 0.0, 10.0)
+    caution = _number(options.get("caution", "0.3"), "caution", 0.0, 10.0)
+    weigh = _choice(options.get("weigh", "0"), "weigh", ("0", "1")) == "1"
+    trust = _number(options.get("trust", "12"), "trust", 0.0, 1000.0)
     if name == "ismcts":
         return IsmctsSettings(
             name=text.strip(),
             iterations=_whole(number or "1000", "number of iterations", 1, MAX_ITERATIONS),
             exploration=_number(options.get("exploration", "2"), "exploration", 0.0, 100.0),
+            widen=_whole(options.get("widen", "100"), "widen", 1, MAX_ITERATIONS),
+            trust=trust,
             caution=caution,
+            weigh=weigh,
             policy=policy,
         )
     return PimcSettings(
         name=text.strip(),
         worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
         policy=policy,
+        trust=trust,
         caution=caution,
+        weigh=weigh,
         endgame=_whole(options.get("endgame", "0"), "endgame", 0, MAX_ENDGAME),
         solver=_choice(options.get("solver", "paranoid"), "solver", ("paranoid", "maxn")),
     )

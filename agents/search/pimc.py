@@ -1,14 +1,8 @@
 """Flat Monte-Carlo over worlds with perfect information.
 
 For the seat to act, worlds that fit its view are drawn; in each, every candidate action is applied
-and the deal is played out by a policy for all four seats. All actions meet the same worlds (common
-random numbers), which takes most of the noise out of their differences. Worlds are spent by
-halves: after each round the worse half of the actions is left, so that W worlds for each action on
-average become up to 4 W for the last ones. The policy's own choice stays to the end, and is played
-unless another action leads it by ``caution`` standard errors of the mean.
-
-Both were measured, in points a deal against the rule-based agent (international, 20 worlds):
-the highest mean alone 0.6, with one standard error 7.7, with halving too 10.6, at equal time.
+and the deal is played out by a policy for all four seats. ``race`` says how worlds are spent on the
+actions, and which action wins.
 
 Source: Ginsberg 2001, "GIB: Imperfect information in a computationally challenging game", section
 3 (Monte-Carlo card play); Long, Sturtevant, Buro, Furtak 2010, "Understanding the success of
@@ -19,13 +13,13 @@ Axes: M rows, W worlds, A candidate actions.
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from agents.hand_values import HAND_MEANS
 from agents.kernels.policies import choose_action
 from agents.search.endgame import FAILED, points_so_far, solve_maxn, solve_paranoid
+from agents.search.likely import draw_likely_world
+from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
 from agents.search.worlds import (
     PLAY_OUT,
     contract_par,
@@ -39,9 +33,6 @@ from king_env.engine.jit import inline, kernel, popcount
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, ZERO, i64
 from king_env.engine.rng import draw
 from king_env.engine.step import apply
-
-MORE: Final = 4
-"""The actions that are left last meet at most so many times W worlds."""
 
 
 @inline
@@ -88,81 +79,14 @@ def solve_action(
     return value if value == FAILED else value + before
 
 
-@inline
-def best_action(values: Any, size: Any, num_worlds: Any, favourite: Any, caution: Any) -> Any:
-    """Returns the row of ``values`` that leads the favourite's by most, or the favourite.
-
-    A lead is a mean over worlds less ``caution`` standard errors: a few worlds are noise, and the
-    policy's own choice is a good one.
-    """
-    best = i64(favourite)
-    best_lead = 1e-6
-    for a in range(size):
-        total = 0.0
-        squares = 0.0
-        for w in range(num_worlds):
-            lead = values[a, w] - values[favourite, w]
-            total += lead
-            squares += lead * lead
-        mean = total / num_worlds
-        variance = max(0.0, squares / num_worlds - mean * mean) / max(1, num_worlds - 1)
-        lead = mean - caution * np.sqrt(variance)
-        if lead > best_lead:
-            best = i64(a)
-            best_lead = lead
-    return best
-
-
-@inline
-def halve(actions: Any, values: Any, alive: Any, done: Any, favourite: Any) -> Any:
-    """Moves the better half of the actions to the front, the favourite with them.
-
-    Source: Karnin, Koren, Somekh 2013, "Almost optimal exploration in multi-armed bandits",
-    algorithm 1 (sequential halving).
-
-    Returns:
-        The favourite's new place, which is 0.
-    """
-    swap(actions, values, i64(0), favourite, done)
-    for place in range(1, (alive + 1) // 2):
-        best = i64(place)
-        best_sum = row_sum(values, place, done)
-        for a in range(place + 1, alive):
-            total = row_sum(values, a, done)
-            if total > best_sum + 1e-6:
-                best = i64(a)
-                best_sum = total
-        swap(actions, values, i64(place), best, done)
-    return i64(0)
-
-
-@inline
-def row_sum(values: Any, a: Any, done: Any) -> Any:
-    """Returns the sum of an action's payoffs so far."""
-    total = 0.0
-    for w in range(done):
-        total += values[a, w]
-    return total
-
-
-@inline
-def swap(actions: Any, values: Any, a: Any, b: Any, done: Any) -> None:
-    """Exchanges two actions and their payoffs."""
-    action = actions[a]
-    actions[a] = actions[b]
-    actions[b] = action
-    for w in range(done):
-        value = values[a, w]
-        values[a, w] = values[b, w]
-        values[b, w] = value
-
-
 @kernel
 def pimc_rows(
     views: Any,
     tables: Any,
     policy: int,
+    trust: float,
     caution: float,
+    weigh: int,
     endgame: int,
     maxn: int,
     budget: int,
@@ -170,7 +94,7 @@ def pimc_rows(
     keys: Any,
     worlds: Any,
     actions: Any,
-    values: Any,
+    sums: Any,
     stack: Any,
     numbers: Any,
     masks: Any,
@@ -184,15 +108,17 @@ def pimc_rows(
         views: `[M]` games that are not over, blanked for the seat to act.
         tables: rule tables.
         policy: id of the policy that plays worlds out.
+        trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors that an action must lead the policy's own choice by.
+        weigh: 1: worlds in PLAY are drawn in proportion to their likelihoods, 0: uniformly.
         endgame: cards in hand from which on worlds are solved instead of played out; 0: never.
         maxn: 1: solve by max^n, 0: paranoid.
         budget: positions to look at for one action in one world before it is played out after all.
         num_worlds: worlds W for each action on average.
         keys: `[M]` uint64, random keys of the decisions.
-        worlds: `[2]` games, room for a world and for a play-out.
+        worlds: `[4]` games, room for a world, for a play-out and, with ``weigh``, for candidates.
         actions: `[A]` int64, room.
-        values: `[A, MORE * W]` float64, room.
+        sums: `[A, NUM_SUMS]` float64, room.
         stack: `[MAX_PLIES + 1]` games, room; this and what follows as in ``endgame.solve_rows``.
         numbers: `[MAX_PLIES + 1, NUM_NUMBERS]` int64, room.
         masks: `[MAX_PLIES + 1, NUM_MASKS]` uint64, room.
@@ -214,8 +140,10 @@ def pimc_rows(
             continue
         own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
         out[row] = own
-        favourite = find_action(d, t, actions, size, own)
+        start_race(d, t, actions, size, find_action(d, t, actions, size, own), sums)
+        trusted = trust if d.phase == PHASE_PLAY else 0.0
         par = i64(d.phase != PHASE_PLAY)
+        weighed = weigh and d.phase == PHASE_PLAY
         solved = d.phase == PHASE_PLAY and popcount(d.hands[seat]) <= endgame
         if solved:
             # What was found before must not help: a decision is a function of its key alone.
@@ -226,39 +154,41 @@ def pimc_rows(
         done = i64(0)
         alive = size
         while spend >= alive and done < room:
-            # Each round spends an equal part of what is left, on the actions still in the race.
-            rounds = i64(1)
-            while alive > 1 << rounds:
-                rounds += 1
-            worlds_now = min(room - done, max(i64(1), spend // (rounds * alive)))
-            for w in range(done, done + worlds_now):
-                world_key = draw(key, w)
-                worlds[0] = views[row]
-                if not draw_world(worlds[0], t, seat, world_key):
-                    worlds_now = i64(w - done)  # the view contradicts itself: no real game does
-                    spend = i64(0)
+            last = min(room, done + next_worlds(spend, alive))
+            spend -= (last - done) * alive
+            while done < last:
+                world_key = draw(key, done)
+                if weighed:
+                    fits = draw_likely_world(view, worlds, i64(0), i64(2), t, seat, world_key)
+                else:
+                    worlds[0] = view
+                    fits = draw_world(worlds[0], t, seat, world_key)
+                if not fits:
+                    spend = i64(0)  # the view contradicts itself: no real game does
                     break
+                done += 1
+                first = 0.0
                 for a in range(alive):
-                    value = i64(FAILED)
+                    found = i64(FAILED)
                     if solved:
-                        value = solve_action(
+                        found = solve_action(
                             worlds, i64(0), t, seat, actions[a], maxn,
                             stack, numbers, masks, table_keys, entries, world_key, budget,
                         )  # fmt: skip
-                    if value == FAILED:
+                    if found == FAILED:
                         chance = draw(world_key, PLAY_OUT)
-                        values[a, w] = try_action(
+                        value = try_action(
                             worlds, i64(0), i64(1), t, seat, actions[a], policy, chance, par
                         )
                     else:
-                        values[a, w] = 0.25 * value
-            done += worlds_now
-            spend -= worlds_now * alive
-            if alive > 2:
-                favourite = halve(actions, values, alive, done, favourite)
-                alive = (alive + 1) // 2
-        best = favourite
+                        value = 0.25 * found
+                    if a == 0:
+                        first = value
+                    else:
+                        count_lead(sums, a, value - first)
+            if done > 0 and alive > 2:
+                alive = halve(actions, sums, alive, done, trusted)
         if done > 0:
-            best = best_action(values, alive, done, favourite, caution)
-        if best != favourite:
-            out[row] = actions[best]
+            best = best_action(sums, alive, done, trusted, caution)
+            if best > 0:
+                out[row] = actions[best]

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from agents.search.endgame import MAX_PLIES, NUM_ENTRY, NUM_MASKS, NUM_NUMBERS
 from agents.search.ismcts import MAX_DEPTH, NUM_NODE, ismcts_rows
 from agents.search.names import IsmctsSettings, PimcSettings, SearchSettings
-from agents.search.pimc import MORE, pimc_rows
+from agents.search.pimc import pimc_rows
+from agents.search.race import NUM_SUMS
 from king_env.engine.actions import NUM_ACTIONS, ActionId
 from king_env.engine.layout import Games, Tables, allocate
 from king_env.view import View
@@ -59,9 +60,9 @@ class PimcAgent(SearchAgent):
     def __init__(self, settings: PimcSettings) -> None:
         self.name = settings.name
         self.settings = settings
-        self._worlds = allocate(2)
+        self._worlds = allocate(4)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
-        self._values = np.zeros((NUM_ACTIONS, MORE * settings.worlds), dtype=np.float64)
+        self._sums = np.zeros((NUM_ACTIONS, NUM_SUMS), dtype=np.float64)
         self._stack = allocate(MAX_PLIES + 1)
         self._numbers = np.zeros((MAX_PLIES + 1, NUM_NUMBERS), dtype=np.int64)
         self._masks = np.zeros((MAX_PLIES + 1, NUM_MASKS), dtype=np.uint64)
@@ -74,7 +75,9 @@ class PimcAgent(SearchAgent):
             views,
             tables,
             settings.policy_id,
+            settings.trust,
             settings.caution,
+            int(settings.weigh),
             settings.endgame,
             int(settings.solver == "maxn"),
             NODE_BUDGET,
@@ -82,7 +85,7 @@ class PimcAgent(SearchAgent):
             keys,
             self._worlds,
             self._actions,
-            self._values,
+            self._sums,
             self._stack,
             self._numbers,
             self._masks,
@@ -98,11 +101,13 @@ class IsmctsAgent(SearchAgent):
     def __init__(self, settings: IsmctsSettings) -> None:
         self.name = settings.name
         self.settings = settings
-        room = settings.iterations + 1
-        self._worlds = allocate(1)
+        room = settings.iterations + 2 * NUM_ACTIONS + 1  # at least one for each action
+        self._worlds = allocate(4)
+        self._candidates = np.zeros(NUM_ACTIONS, dtype=np.int64)
+        self._sums = np.zeros((NUM_ACTIONS, NUM_SUMS), dtype=np.float64)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
         self._nodes = np.zeros((room, NUM_NODE), dtype=np.int64)
-        self._rewards = np.zeros((room, 2), dtype=np.float64)
+        self._rewards = np.zeros(room, dtype=np.float64)
         self._path = np.zeros(MAX_DEPTH, dtype=np.int64)
 
     def _decide(self, views: Games, tables: Tables, keys: Any, out: Any) -> None:
@@ -112,9 +117,14 @@ class IsmctsAgent(SearchAgent):
             self.settings.policy_id,
             self.settings.iterations,
             self.settings.exploration,
+            self.settings.widen,
+            self.settings.trust,
             self.settings.caution,
+            int(self.settings.weigh),
             keys,
             self._worlds,
+            self._candidates,
+            self._sums,
             self._actions,
             self._nodes,
             self._rewards,

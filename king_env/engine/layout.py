@@ -47,6 +47,7 @@ DEAL_DTYPE: Final = np.dtype(
         ("played", "u8", (4,)),  # cards each seat has played
         ("taken", "u8", (4,)),  # cards in the tricks each seat has taken
         ("not_held", "u8", (4,)),  # cards the play has shown the seat does not hold
+        ("when", "u8", (4,)),  # by suit, 4 bits a rank: the trick in which a played card was played
         ("trick_cards", "u8"),  # cards of the trick in progress
         ("legal", "u8", (NUM_MASK_WORDS,)),  # legal actions: action a is bit a % 64 of word a // 64
         # Counts

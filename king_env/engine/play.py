@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from king_env.engine.jit import inline, popcount
+from king_env.engine.jit import inline, lowest, popcount
 from king_env.engine.layout import (
     ALL_CARDS,
     BETTER,
@@ -27,6 +27,8 @@ from king_env.rules.tables import (
     VOID_FORCE_PENALTY,
     VOID_MUST_TRUMP,
 )
+
+_TRICK: Final = u64(15)
 
 
 @inline
@@ -136,6 +138,7 @@ def play_card(d: Any, t: Any, card: Any) -> bool:
     d.hands[seat] &= ~bit
     d.played[seat] |= bit
     d.trick_cards |= bit
+    d.when[card // 13] |= u64(d.trick_number) << u64(4 * (card % 13))
     size = i64(d.trick_size)
     if size == 0 or beats(d, t, card):
         d.best = card
@@ -146,6 +149,18 @@ def play_card(d: Any, t: Any, card: Any) -> bool:
         d.actor = (seat + i64(t.step)) & 3
         return False
     return finish_trick(d, t)
+
+
+@inline
+def played_in(d: Any, seat: Any, number: Any) -> Any:
+    """Returns the card that a seat played to trick ``number``, or -1."""
+    left = d.played[seat]
+    while left != ZERO:
+        card = i64(lowest(left))
+        left &= left - ONE
+        if (d.when[card // 13] >> u64(4 * (card % 13))) & _TRICK == u64(number):
+            return card
+    return i64(-1)
 
 
 @inline

@@ -115,6 +115,7 @@ def nth_legal(d: Any, number: Any) -> Any:
 def clear_deal(d: Any) -> None:
     """Empties a deal record but for the cards."""
     for seat in range(NUM_SEATS):
+        d.when[seat] = ZERO
         d.played[seat] = ZERO
         d.taken[seat] = ZERO
         d.not_held[seat] = ZERO
@@ -147,6 +148,17 @@ def clear_deal(d: Any) -> None:
     d.unplayed = 0
 
 
+@inline
+def first_leader(g: Any, t: Any) -> Any:
+    """Returns who leads first in a deal; the dealer as long as it is the declarer and not known."""
+    d = g.deal
+    rule = t.deal_leader[g.position]
+    if rule == LEADER_DECLARER and d.declarer != NOBODY:
+        return i64(d.declarer)
+    dealer = i64(d.dealer)
+    return (dealer + i64(t.step)) & 3 if rule == LEADER_NEXT else dealer
+
+
 @outline
 def begin_deal(g: Any, t: Any) -> None:
     """Starts the deal at ``g.position`` with the cards in ``d.order``."""
@@ -154,10 +166,10 @@ def begin_deal(g: Any, t: Any) -> None:
     clear_deal(d)
     position = i64(g.position)
     dealer = (i64(g.first_dealer) + position * i64(t.step)) & 3
-    after = (dealer + i64(t.step)) & 3
     d.dealer = dealer
+    after = (dealer + i64(t.step)) & 3
     d.chooser = after if t.deal_chooser[position] == LEADER_NEXT else dealer
-    d.leader = after if t.deal_leader[position] == LEADER_NEXT else dealer
+    d.leader = first_leader(g, t)
     hand_out(d, t, i64(t.deal_first_cards[position]))
     decision = t.deal_decision[position]
     if decision == DECISION_NONE:
@@ -182,8 +194,7 @@ def begin_play(g: Any, t: Any) -> None:
         deal_rest(d, t)
     if t.trump[d.contract] == TRUMP_LAST_CARD:
         show_last(d, t)
-    if t.deal_leader[g.position] == LEADER_DECLARER:
-        d.leader = d.declarer
+    d.leader = first_leader(g, t)
     d.phase = PHASE_PLAY
     d.actor = d.leader
 

@@ -19,7 +19,7 @@ from king_env.rules.catalogue import Variant
 from king_env.rules.tables import make_tables
 from tests.rules.factories import find_variant
 
-POLICIES = sorted(POLICY_IDS.values())
+POLICIES = sorted(set(POLICY_IDS.values()))
 
 SETTINGS: list[tuple[str, Mapping[str, object]]] = [
     ("international", {}),

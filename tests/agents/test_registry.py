@@ -39,12 +39,16 @@ class NeedsMore:
         self.table = table
 
 
-@pytest.mark.parametrize("name", ["random", "greedy", "rule"])
+@pytest.mark.parametrize("name", ["random", "greedy", "rule", "rule@1"])
 def test_own_names(name: str) -> None:
     agent = make_agent(name, seed=3)
     assert isinstance(agent, CompiledAgent) and isinstance(agent, Policy)
     assert (agent.name, agent.policy_id, agent.seed) == (name, policy_id(name), 3)
     assert name in agent_names()
+
+
+def test_the_bare_name_is_the_newest_version() -> None:
+    assert policy_id("rule") == policy_id("rule@1")
 
 
 def test_other_names_have_no_policy_id() -> None:
@@ -66,7 +70,9 @@ def test_a_name_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None
     entry = EntryPoint("firstling", f"{__name__}:First", registry.ENTRY_POINT_GROUP)
     own = EntryPoint("builtin", "agents.registry:make_agent", registry.ENTRY_POINT_GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [own, entry])
-    assert agent_names() == ["random", "greedy", "rule", "pimc", "ismcts", "firstling"]
+    assert agent_names() == [
+        *("random", "greedy", "rule", "rule@1", "pimc", "ismcts", "firstling"),
+    ]
     agent = make_agent("firstling:6,depth=2", seed=1)
     assert agent.given == (1, "2", 6)  # type: ignore[attr-defined]  # the test's own class
     with pytest.raises(AgentError, match=r"unknown key 'width'.*allowed: depth"):
@@ -79,7 +85,9 @@ def test_a_name_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None
     ("name", "message"),
     [
         ("rulee", r"'rulee'.*did you mean 'rule'.*allowed: random, greedy, rule.*module:Class"),
-        ("rule@1", r"no such agent"),
+        ("rule@2", r"'rule@2': rule has no version '2'; allowed: rule, rule@1$"),
+        ("greedy@1", r"greedy has no version '1'; allowed: greedy$"),
+        ("rule@1:3", r"nothing after a colon"),
         ("", r"no name"),
         (",sample=1", r"no name"),
         ("rule:3", r"nothing after a colon"),

@@ -1,13 +1,16 @@
-"""Golden files: perft counts and one playthrough a variant. ``python -m tests.golden.make``.
+"""Golden files: perft counts, playthroughs, frozen play. ``python -m tests.golden.make``.
 
 * ``perft.json``: positions (deal of a suite, then actions) with the number of lines of 1, 2, 3 ...
   actions from there. Any implementation of the rules that deals the same cards can be compared.
 * ``playthroughs/VARIANT.txt``: a match as text. Of the first deal of each kind some decisions are
   written out: the table, the legal actions, the observation by block name.
+* ``frozen.json``: a digest of what each frozen agent does, by variant. It is the one file that is
+  never written anew: only what is missing in it is added.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -15,20 +18,27 @@ from typing import Any, Final
 
 import numpy as np
 
+from agents.ids import POLICY_IDS, RANDOM
+from agents.kernels import act_rows
 from king_env import cards
-from king_env.engine import observe
+from king_env.engine import batch, observe
+from king_env.engine.layout import allocate
 from king_env.engine.perft import perft
 from king_env.game import Game
+from king_env.policy import decision_keys
 from king_env.rules.catalogue import load_variant
+from king_env.rules.tables import tables_of
 from tests.playing import SHIPPED, pick
 
 FOLDER: Final = Path(__file__).parent
 PERFT: Final = FOLDER / "perft.json"
 PLAYTHROUGHS: Final = FOLDER / "playthroughs"
+FROZEN: Final = FOLDER / "frozen.json"
 
 SEED: Final = 20
 MAX_LINES: Final = 1_000_000
 MAX_DEPTH: Final = 12
+FROZEN_DEALS: Final = 300
 
 
 # ---------------------------------------------------------------- perft
@@ -158,15 +168,73 @@ def playthrough(variant: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+# ---------------------------------------------------------------- frozen agents
+
+
+def frozen_agents() -> list[str]:
+    """The names with a number."""
+    return [name for name in POLICY_IDS if "@" in name]
+
+
+def play_digest(agent: str, variant: str) -> str:
+    """A digest of what a compiled agent does at every decision of some hundred deals.
+
+    One seat of each table plays at random, so that the agent is asked in odd places too.
+    """
+    games, tables = allocate(FROZEN_DEALS), tables_of(load_variant(variant))
+    numbers = np.arange(FROZEN_DEALS, dtype=np.int64)
+    seed: Any = np.uint64(SEED)
+    skip = np.zeros(FROZEN_DEALS, dtype=np.uint8)
+    batch.begin_episodes(games, tables, numbers, seed, numbers, 0, skip, 0)
+    digest = hashlib.sha256()
+    in_play = np.zeros(FROZEN_DEALS, dtype=np.int64)
+    while (count := batch.rows_in_play(games, in_play)) > 0:
+        rows = in_play[:count].copy()
+        keys = np.zeros(count, dtype=np.uint64)
+        decision_keys(games, rows, seed, keys)
+        own, other = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        act_rows(games, tables, rows, POLICY_IDS[agent], keys, own)
+        act_rows(games, tables, rows, RANDOM, keys, other)
+        digest.update(own.astype("<i2").tobytes())
+        odd = games.deal.actor[rows] == rows % 4
+        batch.step_rows(games, tables, rows, np.where(odd, other, own), 0)
+    return digest.hexdigest()[:16]
+
+
+def frozen_text(known: dict[str, dict[str, str]]) -> str:
+    """The file of digests: those known, and those of agents and variants that are new.
+
+    Raises:
+        SystemExit: if a frozen agent plays otherwise than it did.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for agent in frozen_agents():
+        found[agent] = {variant: play_digest(agent, variant) for variant in SHIPPED}
+        for variant, digest in known.get(agent, {}).items():
+            if found[agent].get(variant, digest) != digest:
+                raise SystemExit(frozen_message(agent, variant))
+    return json.dumps(found, indent=1) + "\n"
+
+
+def frozen_message(agent: str, variant: str) -> str:
+    """What to do when a frozen agent plays otherwise than it did."""
+    return (
+        f"{agent} is frozen, and it plays otherwise in {variant}: give the new play a new number "
+        f"(agents/ids.py); if it is the rules that changed, delete its entry in {FROZEN.name}"
+    )
+
+
 def main() -> None:
-    """Writes all golden files anew."""
+    """Writes all golden files anew, and adds to the one of frozen play."""
+    known = json.loads(FROZEN.read_text(encoding="utf-8")) if FROZEN.exists() else {}
+    FROZEN.write_text(frozen_text(known), encoding="utf-8")
     PERFT.write_text(perft_text(), encoding="utf-8")
     PLAYTHROUGHS.mkdir(exist_ok=True)
     for old in PLAYTHROUGHS.glob("*.txt"):
         old.unlink()
     for variant in SHIPPED:
         (PLAYTHROUGHS / f"{variant}.txt").write_text(playthrough(variant), encoding="utf-8")
-    print(f"wrote {PERFT.name} and {len(SHIPPED)} playthroughs")
+    print(f"wrote {PERFT.name}, {FROZEN.name} and {len(SHIPPED)} playthroughs")
 
 
 if __name__ == "__main__":

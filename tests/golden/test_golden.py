@@ -11,7 +11,17 @@ import pytest
 from king_env.engine.perft import perft
 from king_env.game import Game
 from king_env.rules.catalogue import load_variant
-from tests.golden.make import PERFT, PLAYTHROUGHS, perft_positions, playthrough
+from tests.golden.make import (
+    FROZEN,
+    PERFT,
+    PLAYTHROUGHS,
+    frozen_agents,
+    frozen_message,
+    frozen_text,
+    perft_positions,
+    play_digest,
+    playthrough,
+)
 from tests.naive import NaiveMatch
 from tests.playing import SHIPPED
 
@@ -27,6 +37,22 @@ def test_perft(variant: str) -> None:
 def test_playthrough(variant: str) -> None:
     golden = (PLAYTHROUGHS / f"{variant}.txt").read_text(encoding="utf-8")
     assert playthrough(variant) == golden
+
+
+@pytest.mark.parametrize("variant", SHIPPED)
+@pytest.mark.parametrize("agent", frozen_agents())
+def test_frozen_agents_play_as_ever(agent: str, variant: str) -> None:
+    digests = json.loads(FROZEN.read_text(encoding="utf-8"))
+    assert play_digest(agent, variant) == digests[agent][variant], frozen_message(agent, variant)
+
+
+def test_frozen_play_is_not_written_anew() -> None:
+    """``make golden`` adds what is missing and refuses what has changed."""
+    digests = json.loads(FROZEN.read_text(encoding="utf-8"))
+    added = {"rule@1": {"international": digests["rule@1"]["international"]}}
+    assert json.loads(frozen_text(added)) == digests
+    with pytest.raises(SystemExit, match=r"rule@1 is frozen.*rifki.*a new number"):
+        frozen_text({"rule@1": {"rifki": "0123456789abcdef"}})
 
 
 def test_there_is_nothing_else() -> None:

@@ -23,7 +23,13 @@ from tests.agents.search.positions import deals, endgames, move_on
 from tests.playing import VARIANTS
 from tests.rules.factories import find_variant
 
-SEARCHES = ["pimc:4", "pimc:3,endgame=3", "pimc:2,endgame=3,solver=maxn", "ismcts:40"]
+SEARCHES = [
+    "pimc:4",
+    "pimc:3,endgame=3",
+    "pimc:2,endgame=3,solver=maxn,weigh=1",
+    "ismcts:40",
+    "ismcts:30,weigh=1",
+]
 
 SETTINGS: list[tuple[str, Mapping[str, object]]] = [
     *((name, {}) for name in VARIANTS),
@@ -154,7 +160,7 @@ def cut(contract: str, hands: list[str], trick: str = "") -> tuple[Games, Any]:
 def test_plain_cases(name: str, contract: str, hands: list[str], trick: str, best: str) -> None:
     """The search itself finds them, with play-outs and first choice at random."""
     games, tables = cut(contract, hands, trick)
-    agent = search(f"{name},policy=random,caution=0")
+    agent = search(f"{name},policy=random,caution=0,trust=0")
     rows = np.zeros(1, dtype=np.int64)
     for seed in range(5):
         actions, _, _ = ask(agent, games, tables, rows, seed)
@@ -228,6 +234,8 @@ def test_the_same_without_the_compiler() -> None:
         ("pimc:20,endgame=9", r"endgame: found '9'; allowed: 0..7"),
         ("pimc:20,solver=best", r"solver: found 'best'; allowed: paranoid, maxn"),
         ("pimc:20,caution=x", r"caution: found 'x'; allowed: 0 to 10"),
+        ("pimc:20,trust=-1", r"trust: found '-1'; allowed: 0 to 1000"),
+        ("ismcts,weigh=2", r"weigh: found '2'; allowed: 0, 1"),
         ("pimc:20,policy=net", r"policy: found 'net'; allowed: random, greedy, rule"),
         ("pimc:20,endgam=5", r"unknown key 'endgam'; did you mean 'endgame'"),
         ("pimcc", r"did you mean 'pimc'"),
