@@ -13,7 +13,7 @@ EXTRAS: Final = {
     "agilerl": "agilerl",
     "open_spiel": "frameworks",
     "pyspiel": "frameworks",
-    "ray": "rllib",
+    "ray.rllib": "rllib",
     "rlcard": "frameworks",
     "sb3_contrib": "frameworks",
     "skrl": "frameworks",
@@ -37,12 +37,15 @@ def framework(module: str) -> Any:
     Raises:
         FrameworkMissingError: if the framework is not installed.
     """
-    name = module.partition(".")[0]
+    names = [key for key in EXTRAS if module == key or module.startswith(f"{key}.")]
+    name = names[0] if names else module.partition(".")[0]
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != name:
-            raise  # the framework is there; a part of it, or something that it needs, is not
+        # RLlib is a part of a package that may be there without what this part needs. Otherwise the
+        # framework is there, and a part of it, or something that it needs, is not.
+        if "." not in name and error.name != name:
+            raise
         extra = EXTRAS[name]
         raise FrameworkMissingError(
             f"{name} is not installed: pip install 'king-env[{extra}]'", name=name

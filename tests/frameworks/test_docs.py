@@ -20,7 +20,7 @@ FRAMEWORKS = {
     "RLCard": "rlcard",
     "TorchRL": "torchrl",
     "Tianshou": "tianshou",
-    "RLlib, new API stack": "ray",
+    "RLlib, new API stack": "ray.rllib",
     "AgileRL": "agilerl",
     "skrl": "skrl",
     "stable-baselines3": "sb3_contrib",

@@ -128,7 +128,7 @@ def test_what_a_kill_leaves_behind_is_cleared(whole: Path, tmp_path: Path) -> No
 def test_a_run_stopped_before_its_first_checkpoint_starts_anew(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop, "_compile", _raise)
+        patch.setattr(loop._Leader, "run", _raise)
         with pytest.raises(Stop):
             run_training(tiny(), run, progress=False)
     assert (run / "config.toml").is_file()
