@@ -465,6 +465,9 @@ class Leaderboard(WithVariant):
         "random",
         "greedy",
         "rule",
+        "ismcts:1000",
+        "pimc:20",
+        "pimc:80",
     )
     """Two agents or more: names, run folders, checkpoint files, module:Class or exec:COMMAND."""
 
