@@ -125,12 +125,9 @@ class ActorCritic(nn.Module):
 
     def dense_input(self, words: Words, numbers: Numbers) -> Tensor:
         """Returns `[N, C]` float32: the columns in use, as another device multiplies them."""
-        bits = observe.unpack_bits(words, observe.NUM_BITS).astype(np.float32)
-        values = np.clip(
-            numbers / observe.NUMBER_SCALES, -observe.NUMBER_BOUND, observe.NUMBER_BOUND
-        ).astype(np.float32)
-        features = np.concatenate([bits, values], axis=1)[:, self.columns]
-        return torch.from_numpy(features).to(self.first_weight.device)
+        bits = observe.unpack_bits(words, observe.NUM_BITS)
+        seen = observe.features(bits, numbers)[:, self.columns]
+        return torch.from_numpy(seen).to(self.first_weight.device)
 
     def tensors(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights by their names in a checkpoint."""
