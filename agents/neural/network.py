@@ -25,13 +25,14 @@ Numbers = npt.NDArray[np.int16]
 Points = npt.NDArray[np.float32]
 
 
-class _SparseFirstLayer(torch.autograd.Function):
+class SparseFirstLayer(torch.autograd.Function):
     """The first layer over packed observations, in compiled code both ways."""
 
     @staticmethod
     def forward(
         ctx: Any, weight: Tensor, bias: Tensor, words: Words, numbers: Numbers, column_of: Any
     ) -> Tensor:
+        """Returns `[N, H]`, see ``kernels.first_layer``."""
         out = torch.empty((len(words), bias.shape[0]), dtype=torch.float32)
         kernels.first_layer(
             words,
@@ -46,6 +47,7 @@ class _SparseFirstLayer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
+        """Returns the gradients of weight and bias, and None for the inputs."""
         words, numbers, column_of, shape = ctx.packed
         grad_weight = torch.zeros(shape, dtype=torch.float32)
         kernels.first_layer_gradient(
@@ -109,7 +111,7 @@ class ActorCritic(nn.Module):
             logits_NA, illegal actions included, and values_N in point scales.
         """
         if self.first_weight.device.type == "cpu":
-            first_NH = _SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
+            first_NH = SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
                 self.first_weight, self.first_bias, words, numbers, self.column_of
             )
         else:
