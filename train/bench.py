@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from rich.table import Table
 
 from agents.kernels.doors import advance
 from agents.registry import make_agent, policy_id
+from agents.search.solver import Solver
 from king_env.engine import batch, sample, step
 from king_env.engine.layout import GAME_DTYPE, Games, Tables, allocate
 from king_env.engine.observe import NUM_FEATURES
@@ -52,7 +53,11 @@ RAY_AGAINST, RAY_DECISIONS, RAY_RUNS = "rule", 40_000, 3
 RAY_SEARCH, RAY_SEARCH_DECISIONS, RAY_SEARCH_RUNS = "pimc:20", 4_000, 1
 RAY_PARTS = (8, 64)  # against opponents that search the larger number only
 WIDTH: Final = 256  # of the network, as in the shipped configs
-SEARCHES: Final = ("pimc:20", "pimc:80", "pimc:20,endgame=5", "ismcts:1000")
+SEARCHES: Final = (
+    "pimc:20", "pimc:20,weigh=1", "pimc:80", "pimc:20,endgame=5", "ismcts:1000",
+)  # fmt: skip
+SOLVED: Final = {"solve": (4, 5, 6, 7), "solve_maxn": (4, 5, 6)}  # cards of each seat
+ENDGAMES: Final = 50  # of each size
 
 SEED: Final[Any] = np.uint64(2)  # of random actions
 
@@ -489,6 +494,40 @@ def _search() -> list[Row]:
     return rows
 
 
+def _solve() -> list[Row]:
+    """Milliseconds for the exact value of an endgame of random matches, cards of each seat given.
+
+    A median of endgames that differ: some are decided at once, some take a hundred times as long.
+    """
+    rows = []
+    for name, maxn in (("solve", False), ("solve_maxn", True)):
+        solver = Solver(maxn)
+        for cards in SOLVED[name]:
+            times = []
+            for game in _endgames(cards):
+                seats = np.array([game.actor or 0], dtype=np.int64)
+                start = time.thread_time()
+                solver.solve(game.games, game.tables, seats)
+                times.append(1e3 * (time.thread_time() - start))
+            rows.append(_row(f"{name}_{cards}_cards", times[1:], "ms/endgame"))
+    return rows
+
+
+def _endgames(cards: int) -> Iterator[Game]:
+    """Gives random deals as they stand before the trick in which each hand holds ``cards``."""
+    found = match = 0
+    while found <= ENDGAMES:
+        game = Game("international", seed=2, match=match, episode="deal", start="play")
+        rng = random.Random(match)
+        deal = game.games.deal
+        while not game.is_over and int(deal.trick_number[0]) < 13 - cards:
+            game.push(rng.choice(game.legal_actions))
+        if not game.is_over:
+            found += 1
+            yield game
+        match += 1
+
+
 # ---------------------------------------------------------------- training
 
 
@@ -567,7 +606,7 @@ _MEASURES: Final[dict[str, tuple[Callable[[], list[Row]], ...]]] = {
     ),
     "env": (_raw_env, _vector_env),
     "act": (_act,),
-    "search": (_worlds, _search),
+    "search": (_worlds, _search, _solve),
     "train": (_learned,),
     "ray": (_ray, _ray_search),
 }

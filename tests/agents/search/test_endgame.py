@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.search.endgame import (
-    MAX_PLIES,
-    NUM_ENTRY,
-    NUM_MASKS,
-    NUM_NUMBERS,
-    solve_rows,
-)
-from king_env.engine.layout import Games, Tables, allocate
+from agents.search.solver import Solver
 from king_env.rules.tables import DECISION_AUCTION, DECISION_ORDER
 from tests.agents.search.brute import solve
 from tests.agents.search.positions import endgames
@@ -30,24 +23,6 @@ SETTINGS: list[tuple[str, Mapping[str, object]]] = [
     ("russian_auction", {"b.v1.payment_cap": "tricks_taken", "b.v1.seller_may_refuse": False}),
     ("turkish_full_pairs", {"d.force_penalty": "discard_and_duck", "d.must_overtrump": True}),
 ]
-
-
-def solve_all(
-    games: Games, tables: Tables, roots: Any, maxn: int, budget: int = 1 << 40, size: int = 1 << 14
-) -> tuple[Any, Any]:
-    """Values and, with max^n, vectors of all games."""
-    out = np.zeros(len(games), dtype=np.int64)
-    vectors = np.zeros((len(games), 4), dtype=np.int64)
-    solve_rows(
-        games, tables, roots, maxn,
-        allocate(MAX_PLIES + 1),
-        np.zeros((MAX_PLIES + 1, NUM_NUMBERS), dtype=np.int64),
-        np.zeros((MAX_PLIES + 1, NUM_MASKS), dtype=np.uint64),
-        np.zeros(size, dtype=np.uint64),
-        np.zeros((size, NUM_ENTRY), dtype=np.int32),
-        budget, out, vectors,
-    )  # fmt: skip
-    return out, vectors
 
 
 def reachable(table: Any) -> set[int]:
@@ -77,11 +52,11 @@ def test_equals_enumeration(
         most = rng.integers(3, 4 * cards + 1, count)
         games, tables = endgames([variant], count, 1, most, start)
         roots = rng.integers(0, 4, len(games))
-        paranoid, _ = solve_all(games, tables, roots, 0)
-        _, vectors = solve_all(games, tables, roots, 1)
+        payoffs, _ = Solver(table_size=1 << 14).solve(games, tables, roots)
+        _, vectors = Solver(maxn=True, table_size=1 << 14).solve(games, tables, roots)
         for row in range(len(games)):
             expected = solve(variant, name, games[row], int(roots[row]))
-            assert paranoid[row] == expected[0], row
+            assert 4 * payoffs[row] == expected[0], row
             assert tuple(vectors[row]) == expected[1], row
             contracts.add(int(games[row].deal.contract))
     if cards == 4:
