@@ -42,7 +42,7 @@ clean:  ## Remove .venv, builds and caches; runs/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .venv/.installed: pyproject.toml constraints.txt
 	@echo "Setting up .venv, once; this takes a few minutes..."

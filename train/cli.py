@@ -638,7 +638,8 @@ class Bench:
         "engine"
     )
     """`engine`: kernels; `env`: environments as frameworks use them; `act`: one decision of each
-    agent; `ray`: an iteration of training with actors, and a model of more machines."""
+    agent; `search`: agents that search, and sampled worlds; `train`: a training run; `ray`: an
+    iteration of training with actors, and a model of more machines."""
 
     peers: bool = False
     """Measure other game libraries in the same run, those that are installed."""

@@ -88,7 +88,7 @@ class CloneConfig:
         high=100.0,
     )
     sharpen: float = item(
-        "factor on the logits when cloning is done; the best action stays, chance plays less",
+        "factor on the network's own logits when cloning is done; above 1 chance plays less",
         1.0,
         low=0.1,
         high=10.0,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from agents.neural.network import _SparseFirstLayer
+from agents.neural.network import SparseFirstLayer
 from agents.neural.weights import column_map
 from train.metrics import Sums
 from train.ppo import step
@@ -74,7 +74,7 @@ class Critic(nn.Module):
             numbers: `[N, K]` int16.
             hidden: `[N, 3]` uint64, see ``rollout.hidden_hands``.
         """
-        first_NH = _SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
+        first_NH = SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
             self.first_weight, self.first_bias, words, numbers, self.column_of
         )
         first_NH = first_NH + card_bits(hidden) @ self.hands_weight

@@ -47,7 +47,7 @@ from train.ppo import ppo_update
 from train.progress import Reporter
 from train.rollout import (
     DECISIONS_PER_DEAL,
-    WORKERS,
+    PARTS,
     Decisions,
     Strata,
     columns_in_use,
@@ -67,7 +67,7 @@ CLONE_CHUNK: Final = 65_536
 MEASURED: Final = 3
 """Iterations at the start of a phase that run at the schedules' start; all but the first of them
 measure the speed."""
-PART: Final = 5_000
+DECISIONS_PER_PART: Final = 5_000
 """Decisions of a part, where a run with actors has no parts in its config."""
 CLONE_TIME: Final = 0.45
 """Part of the time that cloning may take where the budget is given in minutes."""
@@ -150,10 +150,10 @@ def run_training(
         if config.output.tensorboard:
             check_installed()
     check_config(config, "config")
-    if config.workers * config.shards > WORKERS:
+    if config.workers * config.shards > PARTS:
         raise RunError(
             f"workers times shards: found {config.workers} times {config.shards}; "
-            f"allowed: up to {WORKERS}"
+            f"allowed: up to {PARTS}"
         )
     if ray is not None and config.workers > 1:
         raise RunError(
@@ -215,7 +215,7 @@ def _for_actors(config: TrainConfig) -> TrainConfig:
     """Returns a config as a run with actors has it: one process learns, there are parts to play."""
     shards = config.shards
     if shards == 1:
-        shards = max(1, min(WORKERS, config.ppo.decisions_per_iteration // PART))
+        shards = max(1, min(PARTS, config.ppo.decisions_per_iteration // DECISIONS_PER_PART))
     return dataclasses.replace(config, workers=1, shards=shards)
 
 

@@ -17,7 +17,8 @@ from train.rollout import KINDS
 from train.workers import Channel
 
 METRICS: Final[Mapping[str, str]] = {
-    "phase": "clone, gate (measured without learning), ppo",
+    "phase": "clone, gate (measured without learning), ppo, evaluation",
+    "passed": "at the gate: the agreement is what the config asks for",
     "iteration": "number of the iteration, from 1",
     "cloned": "decisions of the rule-based agent learned from",
     "decisions": "own decisions learned from",
@@ -42,9 +43,9 @@ METRICS: Final[Mapping[str, str]] = {
     "ruffs_found": "share of the rule-based agent's winning ruffs where the network wins too",
     "margin": "points a deal over the table mean, sampled play, among three rule-based players",
     "margin_se": "its standard error, deals taken as independent",
-    "first_places": "share of matches won among three rule-based players, shared places split",
     "pool_margin": "the same among three copies of an earlier self",
     "pool_margin_se": "its standard error",
+    "first_places": "share of matches won among three rule-based players, shared places split",
 }
 """Metrics by name. ``NAME/KIND`` and ``NAME/STRATUM`` are the same over a kind of decision (decide,
 lead, follow, discard) or over what is played (a contract; auction, choose), ``VARIANT:NAME`` where

@@ -19,7 +19,7 @@ from agents.neural.network import ActorCritic
 from king_env.policy import BatchPolicy
 from king_env.rules.catalogue import Variant
 from train.config import TrainConfig
-from train.rollout import GAMES_PER_WORKER, Decisions, Opponent, Strata, draw_deals, play
+from train.rollout import GAMES_PER_PART, Decisions, Opponent, Strata, draw_deals, play
 from train.teach import Teacher
 
 
@@ -69,7 +69,7 @@ def cut(
         size: number of the processes.
     """
     each = size * shards * length
-    bounds = (GAMES_PER_WORKER // 2, GAMES_PER_WORKER // 4, GAMES_PER_WORKER // 4)
+    bounds = (GAMES_PER_PART // 2, GAMES_PER_PART // 4, GAMES_PER_PART // 4)
     num_self, num_rule, num_snapshot = (
         min(bound, math.ceil(number / each)) for bound, number in zip(bounds, deals, strict=True)
     )

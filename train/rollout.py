@@ -5,7 +5,7 @@ seat scores meanwhile, whoever's turn it was, is that decision's reward. Forced 
 the engine and are no decisions.
 
 A rollout starts fresh deals, or matches, whose numbers are a pure function of (seed, iteration,
-worker), so a run that goes on after a stop needs no state of the environment.
+part), so a run that goes on after a stop needs no state of the environment.
 
 Axes: N games, M games in play, S seats, D decisions, W words, K numbers.
 """
@@ -56,10 +56,10 @@ KINDS: Final = ("decide", "lead", "follow", "discard")
 """Kinds of decision: choice and auction, first card of a trick, in suit, void in the suit led."""
 DECIDE, LEAD, FOLLOW, DISCARD = range(len(KINDS))
 
-GAMES_PER_WORKER: Final = 1 << 16
-"""Bound on the games that a worker starts in an iteration."""
-WORKERS: Final = 1 << 6
-"""Bound on the number of workers."""
+GAMES_PER_PART: Final = 1 << 16
+"""Bound on the games of a part of an iteration."""
+PARTS: Final = 1 << 6
+"""Bound on the parts of an iteration, over all processes."""
 
 NUM_HIDDEN: Final = 3
 """Hands that a seat does not see: those of the three seats after it."""
@@ -369,7 +369,7 @@ def draw_deals(
     variants: Sequence[Variant],
     seed: int,
     iteration: int,
-    worker: int,
+    part: int,
     num_self: int,
     num_rule: int,
     opponent: Opponent = Opponent(),
@@ -383,17 +383,17 @@ def draw_deals(
         variants: game i plays variant i mod their number.
         seed: seed of the run.
         iteration: number of the iteration.
-        worker: number of the worker.
+        part: number of the part in the iteration, see ``player``.
         num_self: games with four learners.
         num_rule: games with one learner among three rule-based players, or copies of another.
         opponent: who that is.
         num_snapshot: games with one learner among three copies of a snapshot.
         pool_size: snapshots there are; their numbers follow that of ``opponent``'s agent.
     """
-    rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, worker]))
+    rng = np.random.default_rng(np.random.SeedSequence([seed, iteration, part]))
     num_games = num_self + num_rule + num_snapshot
-    assert num_games <= GAMES_PER_WORKER
-    base = (iteration * WORKERS + worker) * GAMES_PER_WORKER
+    assert num_games <= GAMES_PER_PART
+    base = (iteration * PARTS + part) * GAMES_PER_PART
     numbers = base + np.arange(num_games, dtype=np.int64)
     skip = np.zeros(num_games, dtype=np.uint8)
     for index, variant in enumerate(variants if draw_config.mode == "deal" else ()):

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from agents.neural.network import ActorCritic
@@ -38,6 +39,7 @@ from train.rollout import (
     columns_in_use,
     make_opponent,
 )
+from train.teach import teach_update
 from train.workers import Channel
 
 ACTORS: Final = (1, 2)
@@ -108,7 +110,7 @@ def measure(against: str, decisions: int, shards: int, width: int, runs: int) ->
     variants = [load_variant(name, config.options) for name in config.variants]
     opponent = make_opponent(tables.against)
     columns = columns_in_use(variants, config.draw, network.canonical_suits)
-    learner = ActorCritic(columns, width, seed=1)
+    learner = _fresh(config, columns)
     player = Player(config, variants, opponent, learner)
     deals = decisions / DECISIONS_PER_DEAL
     mixed = tables.rule_share
@@ -146,15 +148,23 @@ def _collect(players: Cluster, learner: ActorCritic, parts: Sequence[Part]) -> D
     return join(players.play(learner.tensors(), parts))
 
 
-def _learn(config: TrainConfig, columns: Any, made: Decisions) -> None:
+def _learn(config: TrainConfig, columns: npt.NDArray[np.int64], made: Decisions) -> None:
     """Learns from decisions as the first iteration of a run does, from fresh weights."""
-    network = ActorCritic(columns, config.network.width, seed=1)
+    network = _fresh(config, columns)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True)
     advantage = gae(made.reward, made.value, made.following, config.ppo.gae_lambda)
     names = Strata([load_variant(name, config.options) for name in config.variants]).names
     rng = np.random.default_rng(1)
-    ppo_update(network, optimizer, made, advantage, config.ppo, config.ppo.entropy, Channel(), rng,
-               Sums(names))  # fmt: skip
+    channel, sums = Channel(), Sums(names)
+    ppo_update(network, optimizer, made, advantage, config.ppo, config.ppo.entropy, channel, rng,
+               sums)  # fmt: skip
+    if config.teach.share:
+        teach_update(network, optimizer, made, config.teach, channel, rng, sums)
+
+
+def _fresh(config: TrainConfig, columns: npt.NDArray[np.int64]) -> ActorCritic:
+    """Returns a network as a run begins with one."""
+    return ActorCritic(columns, config.network.width, 1, config.network.rule_prior)
 
 
 def _median(run: Callable[[], Any], runs: int) -> tuple[float, float, Any]:

@@ -354,21 +354,33 @@ def card_score(
 
 
 @inline
+def sight_of(d: Any, t: Any) -> Any:
+    """Returns what ``card_score`` asks of the seat to act, for all of its cards.
+
+    Returns:
+        its hand, the cards it has not seen, the cards that one of these beats, the cards that beat
+        one of these, and the group of weights, see ``group_of``.
+    """
+    hand = d.hands[d.actor]
+    unseen = unseen_by(d, t, d.actor)
+    flipped = i64(t.reversed[d.contract])
+    beaten = beaten_by_any(unseen, flipped)
+    beating = beating_any(unseen, flipped)
+    return hand, unseen, beaten, beating, group_of(d, hand)
+
+
+@inline
 def best_card(d: Any, t: Any, w: Any, base: Any) -> Any:
     """Returns the legal card with the highest score; of equal ones the lowest id.
 
     ``base`` is the first row of the weights to use.
     """
-    hand = d.hands[d.actor]
-    unseen = unseen_by(d, t, d.actor)
-    group = base + group_of(d, hand)
     left = d.legal[0]
     best = i64(lowest(left))
     if left & (left - ONE) == ZERO:
         return best
-    flipped = i64(t.reversed[d.contract])
-    beaten = beaten_by_any(unseen, flipped)
-    beating = beating_any(unseen, flipped)
+    hand, unseen, beaten, beating, group = sight_of(d, t)
+    group += base
     best_score = -1e300
     while left != ZERO:
         card = i64(lowest(left))

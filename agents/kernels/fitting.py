@@ -17,7 +17,7 @@ from agents.kernels.cards import (
     best_card,
     card_score,
     count_value,
-    group_of,
+    sight_of,
     weight_row,
 )
 from agents.kernels.hands import NUM_HAND_TERMS, hand_value
@@ -36,7 +36,6 @@ from king_env.engine.layout import (
     ZERO,
     i64,
 )
-from king_env.engine.observe import beaten_by_any, beating_any, unseen_by
 from king_env.engine.rng import STREAM_ACTIONS, below, draw, make_key
 from king_env.engine.step import apply, nth_legal, num_legal, set_legal
 
@@ -144,12 +143,7 @@ def label(
     """Adds one decision to the sums, see ``gather``."""
     d = games[i].deal
     seat = i64(d.actor)
-    hand = d.hands[seat]
-    unseen = unseen_by(d, t, seat)
-    flipped = i64(t.reversed[d.contract])
-    beaten = beaten_by_any(unseen, flipped)
-    beating = beating_any(unseen, flipped)
-    group = group_of(d, hand)
+    hand, unseen, beaten, beating, group = sight_of(d, t)
     row = i64(-1)
     value = i64(1)
     for counted in range(NUM_COUNTS):

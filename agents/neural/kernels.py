@@ -25,28 +25,18 @@ from king_env.engine.observe import (
     NUM_BITS,
     NUM_NUMBERS,
     NUM_WORDS,
-    NUMBER_BOUND,
-    NUMBER_SCALES,
     observe_row,
+    scaled_number,
 )
 from king_env.engine.rng import draw
 from king_env.engine.step import nth_legal, num_legal
 
 f32 = np.float32
-_INVERSE_SCALES: Final = f32(1.0) / NUMBER_SCALES
-_BOUND: Final = f32(NUMBER_BOUND)
 _S11: Final = u64(11)
 _UNIT: Final = 1.0 / 9007199254740992.0
 
 ILLEGAL_LOGIT: Final = -1e9
 """Logit of an illegal action: finite, so that no NaN can come of it."""
-
-
-@inline
-def scaled_number(numbers: Any, row: Any, index: Any) -> Any:
-    """Returns a number as the network sees it: divided by its scale and clipped."""
-    value = f32(numbers[row, index]) * _INVERSE_SCALES[index]
-    return max(-_BOUND, min(_BOUND, value))
 
 
 @inline

@@ -25,13 +25,14 @@ Numbers = npt.NDArray[np.int16]
 Points = npt.NDArray[np.float32]
 
 
-class _SparseFirstLayer(torch.autograd.Function):
+class SparseFirstLayer(torch.autograd.Function):
     """The first layer over packed observations, in compiled code both ways."""
 
     @staticmethod
     def forward(
         ctx: Any, weight: Tensor, bias: Tensor, words: Words, numbers: Numbers, column_of: Any
     ) -> Tensor:
+        """Returns `[N, H]`, see ``kernels.first_layer``."""
         out = torch.empty((len(words), bias.shape[0]), dtype=torch.float32)
         kernels.first_layer(
             words,
@@ -46,6 +47,7 @@ class _SparseFirstLayer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad_out: Tensor) -> Any:
+        """Returns the gradients of weight and bias, and None for the inputs."""
         words, numbers, column_of, shape = ctx.packed
         grad_weight = torch.zeros(shape, dtype=torch.float32)
         kernels.first_layer_gradient(
@@ -109,7 +111,7 @@ class ActorCritic(nn.Module):
             logits_NA, illegal actions included, and values_N in point scales.
         """
         if self.first_weight.device.type == "cpu":
-            first_NH = _SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
+            first_NH = SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
                 self.first_weight, self.first_bias, words, numbers, self.column_of
             )
         else:
@@ -125,12 +127,9 @@ class ActorCritic(nn.Module):
 
     def dense_input(self, words: Words, numbers: Numbers) -> Tensor:
         """Returns `[N, C]` float32: the columns in use, as another device multiplies them."""
-        bits = observe.unpack_bits(words, observe.NUM_BITS).astype(np.float32)
-        values = np.clip(
-            numbers / observe.NUMBER_SCALES, -observe.NUMBER_BOUND, observe.NUMBER_BOUND
-        ).astype(np.float32)
-        features = np.concatenate([bits, values], axis=1)[:, self.columns]
-        return torch.from_numpy(features).to(self.first_weight.device)
+        bits = observe.unpack_bits(words, observe.NUM_BITS)
+        seen = observe.features(bits, numbers)[:, self.columns]
+        return torch.from_numpy(seen).to(self.first_weight.device)
 
     def tensors(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights by their names in a checkpoint."""

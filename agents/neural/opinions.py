@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from agents.hand_values import CARD_WEIGHTS
-from agents.kernels.cards import card_score, group_of
+from agents.kernels.cards import card_score, sight_of
 from agents.kernels.rule import rule_action
 from agents.neural.features import inverse_order, real_action
 from king_env.engine.jit import inline, kernel, lowest
 from king_env.engine.layout import ONE, PHASE_PLAY, ZERO, i64
-from king_env.engine.observe import beaten_by_any, beating_any, unseen_by
 
 WORST: Final = -40.0
 """Points below the agent's choice that a card falls to at most: beyond that it is simply bad."""
@@ -32,12 +31,7 @@ def write_points(g: Any, t: Any, order: Any, points: Any, row: Any) -> None:
     points[row, real_action(t, back, choice)] = 0.0
     if d.phase != PHASE_PLAY:
         return
-    hand = d.hands[d.actor]
-    unseen = unseen_by(d, t, d.actor)
-    group = group_of(d, hand)
-    flipped = i64(t.reversed[d.contract])
-    beaten = beaten_by_any(unseen, flipped)
-    beating = beating_any(unseen, flipped)
+    hand, unseen, beaten, beating, group = sight_of(d, t)
     top = card_score(d, t, hand, unseen, beaten, beating, choice, group, CARD_WEIGHTS, i64(-1))
     left = d.legal[0]
     while left != ZERO:

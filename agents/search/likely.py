@@ -17,11 +17,10 @@ from typing import Any, Final
 import numpy as np
 
 from agents.hand_values import CARD_WEIGHTS
-from agents.kernels.cards import card_score, group_of
+from agents.kernels.cards import card_score, sight_of
 from agents.search.worlds import draw_world
 from king_env.engine.jit import inline, lowest, outline
 from king_env.engine.layout import NUM_SEATS, ONE, ZERO, i64, u64
-from king_env.engine.observe import beaten_by_any, beating_any, unseen_by
 from king_env.engine.play import legal_cards, play_card, played_in
 from king_env.engine.rng import draw
 from king_env.engine.step import first_leader
@@ -84,12 +83,7 @@ def regret_of_play(worlds: Any, w: Any, room: Any, t: Any, seat: Any) -> Any:
 @inline
 def regret_of_card(d: Any, t: Any, legal: Any, card: Any) -> Any:
     """Returns how much more the best of the legal cards scores than one of them."""
-    hand = d.hands[d.actor]
-    unseen = unseen_by(d, t, d.actor)
-    group = group_of(d, hand)
-    flipped = i64(t.reversed[d.contract])
-    beaten = beaten_by_any(unseen, flipped)
-    beating = beating_any(unseen, flipped)
+    hand, unseen, beaten, beating, group = sight_of(d, t)
     own = -1e300
     best = -1e300
     left = legal

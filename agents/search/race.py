@@ -22,10 +22,9 @@ from typing import Any, Final
 import numpy as np
 
 from agents.hand_values import CARD_WEIGHTS
-from agents.kernels.cards import card_score, group_of
+from agents.kernels.cards import card_score, sight_of
 from king_env.engine.jit import inline
 from king_env.engine.layout import PHASE_PLAY, i64
-from king_env.engine.observe import beaten_by_any, beating_any, unseen_by
 
 MORE: Final = 4
 """The actions that are left last meet at most so many times W worlds."""
@@ -57,12 +56,7 @@ def start_race(d: Any, t: Any, actions: Any, size: Any, favourite: Any, sums: An
             sums[a, column] = 0.0
     if d.phase != PHASE_PLAY:
         return
-    hand = d.hands[d.actor]
-    unseen = unseen_by(d, t, d.actor)
-    group = group_of(d, hand)
-    flipped = i64(t.reversed[d.contract])
-    beaten = beaten_by_any(unseen, flipped)
-    beating = beating_any(unseen, flipped)
+    hand, unseen, beaten, beating, group = sight_of(d, t)
     for a in range(size):
         sums[a, SCORE] = card_score(
             d, t, hand, unseen, beaten, beating, i64(actions[a]), group, CARD_WEIGHTS, i64(-1)

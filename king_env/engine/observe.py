@@ -552,6 +552,13 @@ def unfold_row(words: Any, out: Any, row: Any) -> None:
 
 
 @inline
+def scaled_number(numbers: Any, row: Any, index: Any) -> Any:
+    """Returns a number as learners see it: divided by its scale and clipped, float32."""
+    value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
+    return max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
+
+
+@inline
 def float_row(bits: Any, numbers: Any, row: Any, out: Any) -> None:
     """Writes the float32 form of a row: bits as 0 and 1, then scaled and clipped numbers."""
     for place in range(NUM_WORDS):
@@ -561,8 +568,7 @@ def float_row(bits: Any, numbers: Any, row: Any, out: Any) -> None:
             is_set = word & (ONE << u64(bit))
             out[64 * place + bit] = np.float32(1) if is_set else np.float32(0)
     for index in range(NUM_NUMBERS):
-        value = np.float32(numbers[row, index]) * _INVERSE_SCALES[index]
-        out[NUM_BITS + index] = max(np.float32(-NUMBER_BOUND), min(np.float32(NUMBER_BOUND), value))
+        out[NUM_BITS + index] = scaled_number(numbers, row, index)
 
 
 @inline

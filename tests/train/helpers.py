@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from agents.neural import kernels
@@ -42,6 +43,8 @@ TINY = TrainConfig(
 
 DRAW = DrawConfig()
 
+_COLUMNS: dict[tuple[str, DrawConfig, bool], npt.NDArray[np.int64]] = {}
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -53,10 +56,20 @@ def variants_of(*names: str) -> list[Variant]:
     return [load_variant(name) for name in names]
 
 
+def columns_of(
+    variants: Sequence[Variant], draw: DrawConfig, canonical: bool
+) -> npt.NDArray[np.int64]:
+    """Returns what ``columns_in_use`` does, which plays thousands of deals, once a process."""
+    key = (json.dumps([variant.data for variant in variants]), draw, canonical)
+    if key not in _COLUMNS:
+        _COLUMNS[key] = columns_in_use(variants, draw, canonical)
+    return _COLUMNS[key]
+
+
 def small_network(
     variants: Sequence[Variant], canonical: bool = True, rule_prior: float = 0.0
 ) -> ActorCritic:
-    columns = columns_in_use(variants, DrawConfig(), canonical)
+    columns = columns_of(variants, DRAW, canonical)
     network = ActorCritic(columns, 32, seed=1, rule_prior=rule_prior)
     with torch.no_grad():  # a policy that prefers some actions
         network.policy_weight.mul_(100.0)

@@ -29,9 +29,8 @@ from train.checkpoint import (
     thinned_checkpoints,
 )
 from train.config import DrawConfig
-from train.rollout import columns_in_use
 
-from .helpers import sampled, small_network, tiny, variants_of
+from .helpers import columns_of, sampled, small_network, tiny, variants_of
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +100,7 @@ def test_the_sparse_gradient_is_the_dense_one() -> None:
 
 def test_a_new_network_on_the_rule_agents_opinion_plays_as_that_agent(tmp_path: Path) -> None:
     variants = variants_of("international", "rifki", "russian_auction", "turkish_short")
-    network = ActorCritic(columns_in_use(variants, DrawConfig(), True), 32, rule_prior=1.0)
+    network = ActorCritic(columns_of(variants, DrawConfig(), True), 32, rule_prior=1.0)
     optimizer = torch.optim.Adam(network.parameters())
     save_checkpoint(tmp_path, network, optimizer, Progress(), tiny(), variants)
     policy, rule = load_policy(tmp_path), make_agent("rule")

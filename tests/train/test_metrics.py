@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from train import loop
 from train.board import Board
 from train.checkpoint import RunError
 from train.loop import run_training
 from train.metrics import plot_contracts, read_metrics, smoothed
 
 from .helpers import TINY, tiny
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_pictures() -> None:
+    """Here runs do draw."""
 
 
 def test_smoothing_mixes_each_value_into_those_before() -> None:
@@ -44,9 +48,10 @@ def test_contracts_get_a_small_picture_each(tmp_path: Path) -> None:
     assert three > 2 * one
 
 
-def test_a_run_draws_its_contracts(tmp_path: Path) -> None:
+def test_a_run_draws_its_curves(tmp_path: Path) -> None:
     run = run_training(tiny(), tmp_path / "run", progress=False)
-    assert (run / "contracts.png").read_bytes()[:4] == b"\x89PNG"
+    for name in ("curve.png", "contracts.png"):
+        assert (run / name).read_bytes()[:4] == b"\x89PNG"
     assert not (run / "tensorboard").exists()
 
 
@@ -60,9 +65,8 @@ def test_without_tensorboard_there_is_one_line_and_no_folder(
     assert not (tmp_path / "run").exists()
 
 
-def test_events_are_the_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_are_the_metrics(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
-    monkeypatch.setattr(loop, "_compile", lambda *args: None)
     config = tiny(output=dataclasses.replace(TINY.output, tensorboard=True))
     run = run_training(config, tmp_path / "run", progress=False)
     lines = [e for e in read_metrics(run / "metrics.jsonl") if e["phase"] == "ppo"]

@@ -7,11 +7,11 @@ from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
 from agents.neural.opinions import DOUBT
 from train.config import DrawConfig, TeachConfig
 from train.metrics import Sums
-from train.rollout import DECIDE, Decisions, Strata, columns_in_use, draw_deals, play
+from train.rollout import DECIDE, Decisions, Strata, draw_deals, play
 from train.teach import Teacher, teach_update
 from train.workers import Channel
 
-from .helpers import variants_of
+from .helpers import columns_of, variants_of
 
 NAMES = ("international", "turkish_short")
 
@@ -53,7 +53,7 @@ def test_labels_are_those_of_a_run_of_its_own() -> None:
 def test_teaching_raises_the_lead_of_the_policy() -> None:
     variants = variants_of(*NAMES)
     made = labelled(TeachConfig(share=1.0, worlds=8))
-    columns = columns_in_use(variants, DrawConfig(), True)
+    columns = columns_of(variants, DrawConfig(), True)
     network = ActorCritic(columns, 32, seed=1, rule_prior=1.0)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     config = TeachConfig(share=1.0, minibatch=128)

@@ -16,7 +16,14 @@ from agents.neural.policy import NeuralPolicy, load_policy
 from agents.neural.weights import CheckpointError
 from king_env.envs.batch import BatchEnv
 from train.checkpoint import RunError
-from train.config import CloneConfig, PPOConfig, TrainConfig, load_config
+from train.config import (
+    CloneConfig,
+    NetworkConfig,
+    PPOConfig,
+    TeachConfig,
+    TrainConfig,
+    load_config,
+)
 from train.loop import run_training
 from train.metrics import METRICS, read_metrics
 
@@ -52,7 +59,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_run_folder_holds_what_it_should(finished: Path) -> None:
     assert load_config(finished / "config.toml") == tiny()
-    assert (finished / "curve.png").read_bytes()[:4] == b"\x89PNG"
     budget = json.loads((finished / "budget.json").read_text())
     assert budget["total"] == 9_000 and budget["open"] == []
     entries = read_metrics(finished / "metrics.jsonl")
@@ -62,10 +68,7 @@ def test_a_run_folder_holds_what_it_should(finished: Path) -> None:
     assert {"clone", "gate", "ppo", "evaluation"} == {e["phase"] for e in entries}
     for entry in entries:
         for name in entry:
-            assert name.split("/")[0] in METRICS or name.split("/")[0] in (
-                "eval",
-                "passed",
-            ), name
+            assert name.split("/")[0] in (*METRICS, "eval"), name
     last = [e for e in entries if e["phase"] == "ppo"][-1]
     assert last["decisions"] >= 9_000
     assert all(np.isfinite(v) for v in last.values() if isinstance(v, float))
@@ -163,9 +166,11 @@ def test_a_loss_that_is_no_number_stops_the_run(
 def test_a_tiny_run_beats_random(tmp_path: Path) -> None:
     config = TrainConfig(
         workers=1,
-        total_decisions=60_000,
-        network=dataclasses.replace(TrainConfig().network, width=64),
-        clone=CloneConfig(decisions=60_000, most=60_000, batch=256),
+        total_decisions=30_000,
+        # The network alone: with the rule-based agent's opinion it would win without learning.
+        network=NetworkConfig(width=64, rule_prior=0.0),
+        clone=CloneConfig(decisions=40_000, most=40_000, batch=256),
+        teach=TeachConfig(share=0.0),
         ppo=PPOConfig(decisions_per_iteration=10_000, minibatch=1024),
         output=dataclasses.replace(TrainConfig().output, eval_every_decisions=0),
     )
@@ -215,5 +220,11 @@ def test_ctrl_c_saves_and_stops(tmp_path: Path) -> None:
     assert load_policy(tmp_path / "run").weights.width == 32
 
 
-def test_threads_are_given_back(finished: Path) -> None:
-    assert torch.get_num_threads() >= 1
+def test_threads_are_given_back(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        run_training(tiny(total_decisions=1), tmp_path / "run", progress=False)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
