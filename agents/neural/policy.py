@@ -11,7 +11,7 @@ import numpy.typing as npt
 from agents.neural import features, kernels, opinions
 from agents.neural.weights import CheckpointError, Weights, load_weights
 from king_env.engine import observe
-from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, ActionId
+from king_env.engine.actions import NUM_MASK_WORDS, ActionId
 from king_env.engine.layout import Games, Tables
 from king_env.policy import View
 
