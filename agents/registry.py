@@ -1,6 +1,7 @@
 """Agents by name: ``NAME[:N][,key=value...]``, paths of networks, classes and programs.
 
-A checkpoint, a run folder, ``module:Class``, or ``exec:COMMAND[,limit=SECONDS]``.
+A checkpoint, a run folder, ``NETWORK+pimc:W``, ``module:Class``, or
+``exec:COMMAND[,limit=SECONDS]``.
 
 Other distributions add names through the entry-point group ``king_env.agents``: an entry point
 called ``NAME`` loads a class or function that makes the agent. It is called with ``seed`` if it
@@ -17,17 +18,24 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from agents.ids import POLICY_IDS
-from agents.search.names import SEARCHES, SettingError, search_settings
+from agents.ids import POLICY_IDS, RELEASED
+from agents.search.names import SEARCHES, SettingError, search_keys, search_settings
 from king_env.schema import suggest
 
 if TYPE_CHECKING:  # what makes an agent is imported when one is made: a wrong name is told at once
+    from agents.neural.policy import NeuralPolicy
     from king_env.policy import Policy
 
 ENTRY_POINT_GROUP: Final = "king_env.agents"
 
-FORMS: Final = "checkpoint:PATH, a run folder, a checkpoint file, module:Class, exec:COMMAND"
+NETWORKS: Final = f"{', '.join(RELEASED)}, checkpoint:PATH, a run folder, a checkpoint file"
+"""What a network may be called."""
 
+FORMS: Final = (
+    "checkpoint:PATH, a run folder, a checkpoint file, NETWORK+pimc:W, module:Class, exec:COMMAND"
+)
+
+_WITH_SEARCH: Final = re.compile(rf"(.+)\+({'|'.join(SEARCHES)})(?::(.*))?")
 _MODULE_CLASS: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
@@ -81,8 +89,38 @@ def _foreign_entry_points() -> dict[str, EntryPoint]:
 
 def agent_names() -> list[str]:
     """Returns the names that need no path: ours, then those of other distributions."""
-    own = [*POLICY_IDS, *SEARCHES]
+    own = [*POLICY_IDS, *SEARCHES, *RELEASED]
     return [*own, *sorted(set(_foreign_entry_points()) - set(own))]
+
+
+@dataclass(frozen=True)
+class NetworkSearch:
+    """``NETWORK+SEARCH:N`` taken apart.
+
+    Attributes:
+        network: name of the network.
+        search: name of the search.
+        number: what stands after the search's colon, or "".
+    """
+
+    network: str
+    search: str
+    number: str
+
+
+def network_search(parsed: AgentName) -> NetworkSearch | None:
+    """Takes ``NETWORK+SEARCH:N`` apart; None where a name is not of that form."""
+    head = parsed.text.strip().split(",")[0]
+    found = _WITH_SEARCH.fullmatch(head)
+    if found is None or parsed.name == "exec" or os.path.exists(network_path(head) or head):
+        return None
+    return NetworkSearch(found[1], found[2], found[3] or "")
+
+
+def network_path(head: str) -> str | None:
+    """Returns the path of ``checkpoint:PATH``, or None."""
+    prefix, colon, path = head.partition(":")
+    return path if prefix == "checkpoint" and colon else None
 
 
 def policy_id(name: str) -> int | None:
@@ -95,9 +133,10 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
 
     Args:
         name: ``random``, ``greedy``, ``rule``, ``rule@1`` (frozen); ``pimc:W`` (W worlds),
-            ``ismcts:N`` (N iterations), both with keys of their own; ``checkpoint:PATH``, a run
-            folder or a checkpoint file (with ``,sample=1`` it draws from its distribution);
-            ``module:Class``;
+            ``ismcts:N`` (N iterations), both with keys of their own; ``net``, ``net@1``, the
+            network that ships; ``checkpoint:PATH``, a run folder or a checkpoint file (with
+            ``,sample=1`` a network draws from its distribution); ``NETWORK+pimc:W``, search that
+            starts from such a network; ``module:Class``;
             ``exec:COMMAND``, a program that speaks the lines of ``agents.process`` (with
             ``,limit=SECONDS`` for a decision, ``,start=SECONDS``, ``,observation=1``; no commas in
             the command); or a name of another distribution.
@@ -115,10 +154,13 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
         return CompiledAgent(parsed.name, POLICY_IDS[parsed.name], seed)
     if parsed.name in SEARCHES:
         return _make_search(parsed)
-    if parsed.name == "checkpoint":
-        if not parsed.argument:
-            raise AgentError(f"agent {name!r}: expected checkpoint:PATH, found no path")
-        return _load_checkpoint(parsed, parsed.argument)
+    combined = network_search(parsed)
+    if combined is not None:
+        return _make_network_search(parsed, combined)
+    if parsed.name in RELEASED:
+        _refuse_argument(parsed)
+    if parsed.name in (*RELEASED, "checkpoint"):
+        return _make_network(parsed, name.strip().split(",")[0])
     if parsed.name == "exec":
         return _start_process(parsed)
     foreign = _foreign_entry_points()
@@ -126,7 +168,7 @@ def make_agent(name: str, *, seed: int = 0) -> Policy:
         return _make_foreign(parsed, foreign[parsed.name], seed)
     head = name.strip().split(",")[0]
     if os.path.exists(head):
-        return _load_checkpoint(parsed, head)
+        return _make_network(parsed, head)
     if _MODULE_CLASS.fullmatch(head):
         agent = _make_class(parsed, seed)
         if agent is not None:
@@ -147,7 +189,7 @@ def _refuse_argument(parsed: AgentName) -> None:
 def _refuse_version(parsed: AgentName) -> None:
     """Refuses a version that one of our agents does not have: ``rule@2``."""
     base, at, version = parsed.name.partition("@")
-    if at and base in (*POLICY_IDS, *SEARCHES):
+    if at and base in (*POLICY_IDS, *SEARCHES, *RELEASED):
         allowed = [name for name in agent_names() if name.partition("@")[0] == base]
         raise AgentError(
             f"agent {parsed.text!r}: {base} has no version {version!r}; "
@@ -174,24 +216,55 @@ def _make_search(parsed: AgentName) -> Policy:
     return make_search(settings)
 
 
-def _load_checkpoint(parsed: AgentName, path: str) -> Policy:
-    """Returns the network of a checkpoint; its module is imported only here."""
+def _make_network_search(parsed: AgentName, combined: NetworkSearch) -> Policy:
+    """Returns a search that starts from a network."""
+    _check_keys(parsed, search_keys(combined.search, network=True))
+    try:
+        settings = search_settings(
+            parsed.text, combined.search, combined.number, parsed.options, network=True
+        )
+    except SettingError as error:
+        raise AgentError(f"agent {parsed.text!r}: {error}") from None
+    network = _load_network(parsed, combined.network, sample=False)
+    from agents.search.policies import make_search
+
+    return make_search(settings, network.net)
+
+
+def _make_network(parsed: AgentName, head: str) -> Policy:
+    """Returns a network that plays by itself."""
     _check_keys(parsed, ("sample",))
     sample = parsed.options.get("sample", "0")
     if sample not in ("0", "1"):
         raise AgentError(f"agent {parsed.text!r}: sample: found {sample!r}; allowed: 0, 1")
-    if not os.path.exists(path):
-        raise AgentError(
-            f"agent {parsed.text!r}: {path}: no such file or folder; expected a run folder or a "
-            "checkpoint file"
-        )
+    return _load_network(parsed, head, sample=sample == "1")
+
+
+def _load_network(parsed: AgentName, head: str, *, sample: bool) -> NeuralPolicy:
+    """Returns the network called ``head``; what loads it is imported only here."""
     try:
-        module: Any = importlib.import_module("agents.neural.policy")
+        if head in RELEASED:
+            from agents.pretrained import load_released
+
+            return load_released(head, sample=sample)
+        path = network_path(head)
+        if path == "":
+            raise AgentError(f"agent {parsed.text!r}: expected checkpoint:PATH, found no path")
+        if path is None and not os.path.exists(head):
+            raise AgentError(f"agent {parsed.text!r}: {head!r} is no network; allowed: {NETWORKS}")
+        path = path or head
+        if not os.path.exists(path):
+            raise AgentError(
+                f"agent {parsed.text!r}: {path}: no such file or folder; expected a run folder or "
+                "a checkpoint file"
+            )
+        from agents.neural.policy import load_policy
+
+        return load_policy(path, sample=sample)
     except ModuleNotFoundError as error:
         raise AgentError(
             f"agent {parsed.text!r}: networks cannot be loaded here: {error}"
         ) from error
-    return cast("Policy", module.load_policy(path, sample=sample == "1"))
 
 
 def _start_process(parsed: AgentName) -> Policy:

@@ -88,6 +88,9 @@ def test_wheel_holds_packages_and_their_data(wheel: Path) -> None:
         for path in (ROOT / "configs").rglob("*.toml")
     }
     assert "train/configs/international.toml" in expected
+    data = (ROOT / "agents" / "pretrained").glob("*.*")
+    expected |= {f"agents/pretrained/{path.name}" for path in data}
+    assert "agents/pretrained/__init__.py" in expected
     assert expected <= names, f"missing: {sorted(expected - names)}"
 
 

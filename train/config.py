@@ -106,7 +106,7 @@ class CloneConfig:
 class TeachConfig:
     """Search teaches the learner beside PPO."""
 
-    share: float = item("share of the learner's decisions that search labels", 0.08, **_SHARE)
+    share: float = item("share of the learner's decisions that search labels", 0.2, **_SHARE)
     worlds: int = item("worlds in which every action is played out", 16, low=1, high=1024)
     coef: float = item("weight of the expected lead, in point scales", 12.0, low=0.0, high=100.0)
     weight_before_play: float = item(
@@ -127,7 +127,7 @@ class TableConfig:
         "share of the decisions made at tables with three rule-based players", 0.5, **_SHARE
     )
     rule_until: float = item(
-        "part of the budget after which all tables are self-play", 0.5, **_SHARE
+        "part of the budget after which all tables are self-play", 0.6, **_SHARE
     )
     snapshot_share: float = item(
         "share of the decisions made at tables with three copies of an earlier self", 0.0, **_SHARE
@@ -146,8 +146,8 @@ class PPOConfig:
     decisions_per_iteration: int = item("decisions collected before an update", 40_000, low=64)
     minibatch: int = item("decisions of one step", 1024, low=16)
     epochs: int = item("times each decision is learned from", 2, low=1, high=20)
-    lr: float = item("learning rate at the start", 5e-4, low=1e-6, high=0.1)
-    lr_end: float = item("learning rate at the end", 5e-5, low=0.0, high=0.1)
+    lr: float = item("learning rate at the start", 1e-3, low=1e-6, high=0.1)
+    lr_end: float = item("learning rate at the end", 1e-4, low=0.0, high=0.1)
     clip: float = item("bound on how far the ratio moves from 1", 0.2, low=0.01, high=1.0)
     gae_lambda: float = item("lambda of the advantage estimate", 0.95, **_SHARE)
     entropy: float = item("weight of the entropy bonus at the start", 0.01, low=0.0, high=1.0)

@@ -26,6 +26,7 @@ from agents.neural import features
 from agents.neural.features import permuted_cards
 from agents.neural.opinions import rule_points
 from agents.registry import make_agent
+from king_env.cards import NUM_CARDS
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.batch import collect_rewards, side_score
@@ -537,7 +538,7 @@ def play(
         decision_keys(games, rows, agent_seed, keys)
         played = np.empty(size, dtype=np.int64)
         points = np.empty((size, NUM_ACTIONS), dtype=np.float32)
-        rule_points(games, env.tables, rows, orders, points)
+        rule_points(games, env.tables, rows, orders, np.empty(NUM_CARDS), points)
         labelled = np.empty(0, dtype=np.int64)
         leads = np.empty((0, NUM_ACTIONS), dtype=np.float32)
         if labeller is not None:

@@ -28,6 +28,7 @@ from agents.kernels import RULE
 from agents.neural import features
 from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
 from agents.search.labels import value_actions
+from agents.search.names import UNLIMITED
 from king_env.engine import sample
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.layout import Games, Tables, allocate
@@ -80,7 +81,7 @@ class Teacher:
         sample.hide_actors(games, tables, rows, views)
         leads = np.empty((len(rows), NUM_ACTIONS), dtype=np.float32)
         value_actions(
-            views, tables, RULE, self.config.worlds, keys,
+            views, tables, RULE, None, UNLIMITED, self.config.worlds, keys,
             self._worlds, self._actions, self._values, leads,
         )  # fmt: skip
         features.relabel_values(games, tables, rows, orders, self._room, leads)

@@ -40,6 +40,7 @@ class SparseFirstLayer(torch.autograd.Function):
             column_of,
             weight.detach().numpy(),
             bias.detach().numpy(),
+            *kernels.input_room(),
             out.numpy(),
         )
         ctx.packed = (words, numbers, column_of, weight.shape)

@@ -21,28 +21,34 @@ DOUBT: Final = -5.0
 
 
 @inline
-def write_points(g: Any, t: Any, order: Any, points: Any, row: Any) -> None:
+def write_points(g: Any, t: Any, order: Any, scores: Any, points: Any, row: Any) -> None:
     """Writes one row of ``rule_points``."""
     d = g.deal
     back = inverse_order(order)
-    choice = i64(rule_action(g, t))
     for action in range(points.shape[1]):
         points[row, action] = DOUBT
-    points[row, real_action(t, back, choice)] = 0.0
     if d.phase != PHASE_PLAY:
+        points[row, real_action(t, back, i64(rule_action(g, t)))] = 0.0
         return
     hand, unseen, beaten, beating, group = sight_of(d, t)
-    top = card_score(d, t, hand, unseen, beaten, beating, choice, group, CARD_WEIGHTS, i64(-1))
+    top = -1e300  # the score of the agent's choice
     left = d.legal[0]
     while left != ZERO:
         card = i64(lowest(left))
         left &= left - ONE
-        score = card_score(d, t, hand, unseen, beaten, beating, card, group, CARD_WEIGHTS, i64(-1))
-        points[row, real_action(t, back, card)] = max(WORST, score - top)
+        scores[card] = card_score(
+            d, t, hand, unseen, beaten, beating, card, group, CARD_WEIGHTS, i64(-1)
+        )
+        top = max(top, scores[card])
+    left = d.legal[0]
+    while left != ZERO:
+        card = i64(lowest(left))
+        left &= left - ONE
+        points[row, real_action(t, back, card)] = max(WORST, scores[card] - top)
 
 
 @kernel
-def rule_points(games: Any, tables: Any, rows: Any, orders: Any, points: Any) -> None:
+def rule_points(games: Any, tables: Any, rows: Any, orders: Any, scores: Any, points: Any) -> None:
     """Writes how many points below its own choice the rule-based agent sees each action.
 
     A card stands as far below as the agent's own estimates differ, down to ``WORST``; bids and
@@ -53,8 +59,9 @@ def rule_points(games: Any, tables: Any, rows: Any, orders: Any, points: Any) ->
         tables: rule tables.
         rows: `[M]` int64, indices of games.
         orders: `[M]` uint8, orders of suits.
+        scores: `[52]` float64, room.
         points: `[M, A]` float32, out, in canonical suits, 0 for the agent's choice.
     """
     for row in range(rows.shape[0]):
         g = games[rows[row]]
-        write_points(g, tables[g.variant], i64(orders[row]), points, row)
+        write_points(g, tables[g.variant], i64(orders[row]), scores, points, row)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from agents.neural import features, kernels, opinions
 from agents.neural.weights import CheckpointError, Weights, load_weights
 from king_env.engine import observe
-from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, ActionId
+from king_env.engine.actions import NUM_MASK_WORDS, ActionId
 from king_env.engine.layout import Games, Tables
 from king_env.policy import View
 
@@ -38,24 +38,21 @@ class NeuralPolicy:
         weights: the network.
         sample: draw actions from the policy instead of taking the most likely one.
         name: the name in tables.
+
+    Attributes:
+        net: the network as an argument of kernels.
     """
 
     def __init__(self, weights: Weights, sample: bool = False, name: str = "net") -> None:
         self.name = name
         self.sample = sample
         self.weights = weights
-        self._canonical = int(weights.canonical)
-        self._column_of = weights.column_of()
         tensors = weights.tensors
-        self._first = (tensors["first.weight"], tensors["first.bias"])
-        self._second = (tensors["second.weight"], tensors["second.bias"])
-        self._policy = (tensors["policy.weight"], tensors["policy.bias"])
+        self.net = kernels.make_net(
+            weights.canonical, weights.rule_prior, weights.column_of(), tensors
+        )
+        self._fields = tuple(self.net)
         self._value = (tensors["value.weight"], tensors["value.bias"])
-        self._words = np.zeros((1, observe.NUM_WORDS), dtype=np.uint64)
-        self._numbers = np.zeros((1, observe.NUM_NUMBERS), dtype=np.int16)
-        self._mask = np.zeros((1, NUM_MASK_WORDS), dtype=np.uint64)
-        self._hidden = np.zeros((2, weights.width), dtype=np.float32)
-        self._logits = np.zeros((1, NUM_ACTIONS), dtype=np.float32)
 
     def act(self, view: View, rng: np.random.Generator) -> ActionId:
         """Returns a legal action for the seat of the view, which is to act."""
@@ -77,19 +74,9 @@ class NeuralPolicy:
             tables,
             index,
             seat,
-            self._canonical,
-            self._column_of,
-            *self._first,
-            *self._second,
-            *self._policy,
-            self.weights.rule_prior,
             key,  # type: ignore[arg-type]  # a kernel takes numpy integers too
             int(self.sample),
-            self._words,
-            self._numbers,
-            self._mask,
-            self._hidden,
-            self._logits,
+            self._fields,
         )
 
     def act_batch(
@@ -101,7 +88,7 @@ class NeuralPolicy:
         logits, _ = self.forward(words, numbers)
         if self.weights.rule_prior > 0:
             points = np.empty_like(logits)
-            opinions.rule_points(views, tables, rows, orders, points)
+            opinions.rule_points(views, tables, rows, orders, self.net.scores, points)
             logits += np.float32(self.weights.rule_prior) * points
         chosen = np.empty(len(rows), dtype=np.int64)
         log_probs = np.empty(len(rows), dtype=np.float32)
@@ -129,7 +116,7 @@ class NeuralPolicy:
         mask = np.empty((count, NUM_MASK_WORDS), dtype=np.uint64)
         orders = np.empty(count, dtype=np.uint8)
         observe.observe_actors(games, tables, rows, words, numbers, mask)
-        features.relabel(games, tables, rows, self._canonical, words, numbers, mask, orders)
+        features.relabel(games, tables, rows, self.net.canonical, words, numbers, mask, orders)
         return words, numbers, mask, orders
 
     def forward(
@@ -140,10 +127,20 @@ class NeuralPolicy:
         What the rule-based agent thinks comes on top of the logits, see ``Weights.rule_prior``.
         """
         hidden = np.empty((len(words), self.weights.width), dtype=np.float32)
-        kernels.first_layer(words, numbers, self._column_of, *self._first, hidden)
+        net = self.net
+        kernels.first_layer(
+            words,
+            numbers,
+            net.column_of,
+            net.first_weight,
+            net.first_bias,
+            net.used,
+            net.factors,
+            hidden,
+        )
         np.maximum(hidden, 0, out=hidden)
-        hidden = hidden @ self._second[0] + self._second[1]
+        hidden = hidden @ net.second_weight + net.second_bias
         np.maximum(hidden, 0, out=hidden)
-        logits: Any = hidden @ self._policy[0] + self._policy[1]
+        logits: Any = hidden @ net.policy_weight + net.policy_bias
         values: Any = hidden @ self._value[0] + self._value[1]
         return logits, values[:, 0]

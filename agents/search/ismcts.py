@@ -24,7 +24,6 @@ from typing import Any, Final
 import numpy as np
 
 from agents.hand_values import HAND_MEANS
-from agents.kernels.policies import choose_action
 from agents.search.likely import draw_likely_world
 from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
 from agents.search.worlds import (
@@ -35,6 +34,7 @@ from agents.search.worlds import (
     list_actions,
     payoff,
     play_out,
+    policy_action,
 )
 from king_env.engine.jit import inline, kernel
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, i64
@@ -117,6 +117,8 @@ def walk(
     t: Any,
     root_seat: Any,
     policy: Any,
+    net: Any,
+    depth: Any,
     exploration: Any,
     widen: Any,
     key: Any,
@@ -134,7 +136,7 @@ def walk(
     """
     d = g.deal
     child = i64(first)
-    depth = i64(0)
+    length = i64(0)
     par = 0.0
     before = used
     while True:
@@ -142,9 +144,9 @@ def walk(
         apply(g, t, i64(nodes[child, ACTION]))
         if chooses and d.phase == PHASE_PLAY:
             par = contract_par(g, t, HAND_MEANS)
-        path[depth] = child
-        depth += 1
-        if d.phase == PHASE_OVER or used > before or depth == MAX_DEPTH:
+        path[length] = child
+        length += 1
+        if d.phase == PHASE_OVER or used > before or length == MAX_DEPTH:
             break
         node = i64(child)
         size = list_actions(d, t, actions)
@@ -155,7 +157,7 @@ def walk(
         if size > 1 and visits < widen:
             # Until then the mover plays as the policy does with its hand in this world: what it
             # did with another hand would be no guide.
-            own = i64(choose_action(policy, g, t, chance))
+            own = i64(policy_action(policy, net, g, t, chance))
             action = actions[find_action(d, t, actions, size, own)]
             child = find_child(nodes, node, action)
         elif untried == size or (untried > 0 and visits >= widen * (size - untried)):
@@ -165,10 +167,10 @@ def walk(
             child = i64(used)
             add_child(nodes, rewards, node, child, action, i64(d.actor))
             used += 1
-    play_out(g, t, policy, draw(key, PLAY_OUT))
+    play_out(g, t, policy, net, depth, draw(key, PLAY_OUT))
     scale = 1.0 / t.point_scale
     gained = payoff(g, t, root_seat) - par
-    for place in range(depth):
+    for place in range(length):
         visited = path[place]
         mover = nodes[visited, SEAT]
         nodes[visited, VISITS] += 1
@@ -181,6 +183,8 @@ def ismcts_rows(
     views: Any,
     tables: Any,
     policy: int,
+    net: Any,
+    depth: int,
     iterations: int,
     exploration: float,
     widen: int,
@@ -203,6 +207,8 @@ def ismcts_rows(
         views: `[M]` games that are not over, blanked for the seat to act.
         tables: rule tables.
         policy: id of the policy that plays worlds out.
+        net: `Net` where that is NET, else None.
+        depth: decisions of a play-out, forced moves apart, that are the policy's; then rule's.
         iterations: walks down the tree for a decision.
         exploration: weight of the confidence term; rewards are payoffs over the variant's scale.
         widen: visits of a node below the root from which on its mover looks for better actions
@@ -232,7 +238,7 @@ def ismcts_rows(
         out[row] = candidates[0]
         if size == 1:
             continue
-        own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
+        own = i64(policy_action(policy, net, view, t, draw(key, PLAY_OUT)))
         out[row] = own
         start_race(d, t, candidates, size, find_action(d, t, candidates, size, own), sums)
         trusted = trust if d.phase == PHASE_PLAY else 0.0
@@ -265,7 +271,8 @@ def ismcts_rows(
                     worlds[1] = worlds[0]
                     child = find_child(nodes, i64(0), candidates[a])
                     value, used = walk(
-                        worlds[1], t, seat, policy, exploration, widen, world_key, child,
+                        worlds[1], t, seat, policy, net, i64(depth), exploration, widen,
+                        world_key, child,
                         actions, nodes, rewards, path, used,
                     )  # fmt: skip
                     if a == 0:

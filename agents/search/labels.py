@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.kernels.policies import choose_action
 from agents.search.pimc import try_action
-from agents.search.worlds import PLAY_OUT, draw_world, equal_cards, find_action, list_actions
+from agents.search.worlds import (
+    PLAY_OUT,
+    draw_world,
+    equal_cards,
+    find_action,
+    list_actions,
+    policy_action,
+)
 from king_env.engine.jit import kernel, lowest
 from king_env.engine.layout import ONE, PHASE_PLAY, ZERO, i64
 from king_env.engine.rng import draw
@@ -23,6 +29,8 @@ def value_actions(
     views: Any,
     tables: Any,
     policy: int,
+    net: Any,
+    depth: int,
     num_worlds: int,
     keys: Any,
     worlds: Any,
@@ -35,7 +43,9 @@ def value_actions(
     Args:
         views: `[M]` games, each as its seat to act knows it.
         tables: rule tables.
-        policy: number of the policy that plays worlds out, see ``choose_action``.
+        policy: number of the policy that plays worlds out, see ``policy_action``.
+        net: `Net` where that is NET, else None.
+        depth: decisions of a play-out, forced moves apart, that are the policy's; then rule's.
         num_worlds: worlds W for each action.
         keys: `[M]` uint64, random keys of the decisions.
         worlds: `[2]` games, room for a world and for a play-out.
@@ -53,7 +63,7 @@ def value_actions(
         size = list_actions(d, t, actions)
         if size == 1:
             continue
-        own = i64(choose_action(policy, view, t, draw(keys[row], PLAY_OUT)))
+        own = i64(policy_action(policy, net, view, t, draw(keys[row], PLAY_OUT)))
         favourite = find_action(d, t, actions, size, own)
         par = i64(d.phase != PHASE_PLAY)
         done = i64(0)
@@ -64,8 +74,9 @@ def value_actions(
                 break
             for a in range(size):
                 values[a, w] = try_action(
-                    worlds, i64(0), i64(1), t, seat, actions[a], policy, draw(key, PLAY_OUT), par
-                )
+                    worlds, i64(0), i64(1), t, seat, actions[a],
+                    policy, net, i64(depth), draw(key, PLAY_OUT), par,
+                )  # fmt: skip
             done += 1
         for a in range(size):
             total = 0.0

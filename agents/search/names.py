@@ -10,11 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from agents.ids import POLICY_IDS
+from agents.ids import NET, POLICY_IDS
 
 MAX_WORLDS: Final = 10_000
 MAX_ENDGAME: Final = 7
 MAX_ITERATIONS: Final = 1_000_000
+
+UNLIMITED: Final = 1 << 30
+"""Depth of play-outs that a policy plays to the end."""
+
+DEPTH: Final = "8"
+MAX_DEPTH: Final = 1000
+
+NETWORK: Final = "network"
+"""Name of the policy that is a network."""
 
 
 class SettingError(ValueError):
@@ -28,7 +37,8 @@ class PimcSettings:
     Attributes:
         name: the agent's name.
         worlds: worlds of a decision.
-        policy: name of the policy that plays worlds out.
+        policy: name of the policy that plays worlds out; a network where it is NETWORK.
+        depth: decisions of a play-out that are the policy's, before ``rule`` takes over.
         trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors by which an action must lead the policy's own choice.
         weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
@@ -39,6 +49,7 @@ class PimcSettings:
     name: str
     worlds: int = 20
     policy: str = "rule"
+    depth: int = UNLIMITED
     trust: float = 12.0
     caution: float = 0.3
     weigh: bool = False
@@ -48,7 +59,7 @@ class PimcSettings:
     @property
     def policy_id(self) -> int:
         """Id of the policy that plays worlds out."""
-        return POLICY_IDS[self.policy]
+        return NET if self.policy == NETWORK else POLICY_IDS[self.policy]
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,8 @@ class IsmctsSettings:
         trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors by which an action must lead the policy's own choice.
         weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
-        policy: name of the policy that plays worlds out.
+        policy: name of the policy that plays worlds out; a network where it is NETWORK.
+        depth: decisions of a play-out that are the policy's, before ``rule`` takes over.
     """
 
     name: str
@@ -75,11 +87,12 @@ class IsmctsSettings:
     caution: float = 0.3
     weigh: bool = False
     policy: str = "rule"
+    depth: int = UNLIMITED
 
     @property
     def policy_id(self) -> int:
         """Id of the policy that plays worlds out."""
-        return POLICY_IDS[self.policy]
+        return NET if self.policy == NETWORK else POLICY_IDS[self.policy]
 
 
 SearchSettings: TypeAlias = PimcSettings | IsmctsSettings
@@ -91,8 +104,14 @@ SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
 """Keys of each search."""
 
 
+def search_keys(name: str, *, network: bool) -> tuple[str, ...]:
+    """Returns the keys of a search; with a network, which is its policy, ``depth`` is one."""
+    keys = SEARCHES[name]
+    return (*(key for key in keys if key != "policy"), "depth") if network else keys
+
+
 def search_settings(
-    text: str, name: str, number: str, options: Mapping[str, str]
+    text: str, name: str, number: str, options: Mapping[str, str], *, network: bool = False
 ) -> SearchSettings:
     """Returns the settings that the name of a search agent states.
 
@@ -100,12 +119,17 @@ def search_settings(
         text: the whole name.
         name: what kind of search, a key of ``SEARCHES``.
         number: what stands after the colon, or "".
-        options: the ``key=value`` pairs; their keys are known to be allowed.
+        options: the ``key=value`` pairs; their keys are known to be those of ``search_keys``.
+        network: a network plays the worlds out.
 
     Raises:
         SettingError: if a value is not allowed.
     """
-    policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
+    policy, depth = NETWORK, UNLIMITED
+    if network:
+        depth = _whole(options.get("depth", DEPTH), "depth", 0, MAX_DEPTH)
+    else:
+        policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
     caution = _number(options.get("caution", "0.3"), "caution", 0.0, 10.0)
     weigh = _choice(options.get("weigh", "0"), "weigh", ("0", "1")) == "1"
     trust = _number(options.get("trust", "12"), "trust", 0.0, 1000.0)
@@ -119,11 +143,13 @@ def search_settings(
             caution=caution,
             weigh=weigh,
             policy=policy,
+            depth=depth,
         )
     return PimcSettings(
         name=text.strip(),
         worlds=_whole(number or "20", "number of worlds", 1, MAX_WORLDS),
         policy=policy,
+        depth=depth,
         trust=trust,
         caution=caution,
         weigh=weigh,

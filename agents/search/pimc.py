@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import Any
 
 from agents.hand_values import HAND_MEANS
-from agents.kernels.policies import choose_action
 from agents.search.endgame import FAILED, points_so_far, solve_maxn, solve_paranoid
 from agents.search.likely import draw_likely_world
 from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
@@ -28,6 +27,7 @@ from agents.search.worlds import (
     list_actions,
     payoff,
     play_out,
+    policy_action,
 )
 from king_env.engine.jit import inline, kernel, popcount
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, ZERO, i64
@@ -37,7 +37,17 @@ from king_env.engine.step import apply
 
 @inline
 def try_action(
-    worlds: Any, w: Any, last: Any, t: Any, seat: Any, action: Any, policy: Any, key: Any, par: Any
+    worlds: Any,
+    w: Any,
+    last: Any,
+    t: Any,
+    seat: Any,
+    action: Any,
+    policy: Any,
+    net: Any,
+    depth: Any,
+    key: Any,
+    par: Any,
 ) -> Any:
     """Returns the payoff of an action in world ``w``; ``worlds[last]`` is room to play it."""
     worlds[last] = worlds[w]
@@ -45,7 +55,7 @@ def try_action(
     apply(g, t, action)
     # A contract chosen by this very action is measured against its par.
     surplus = contract_par(g, t, HAND_MEANS) if par else 0.0
-    play_out(g, t, policy, key)
+    play_out(g, t, policy, net, depth, key)
     return payoff(g, t, seat) - surplus
 
 
@@ -84,6 +94,8 @@ def pimc_rows(
     views: Any,
     tables: Any,
     policy: int,
+    net: Any,
+    depth: int,
     trust: float,
     caution: float,
     weigh: int,
@@ -108,6 +120,8 @@ def pimc_rows(
         views: `[M]` games that are not over, blanked for the seat to act.
         tables: rule tables.
         policy: id of the policy that plays worlds out.
+        net: `Net` where that is NET, else None.
+        depth: decisions of a play-out, forced moves apart, that are the policy's; then rule's.
         trust: worlds that the rule-based agent's scores of two cards count as.
         caution: standard errors that an action must lead the policy's own choice by.
         weigh: 1: worlds in PLAY are drawn in proportion to their likelihoods, 0: uniformly.
@@ -138,7 +152,7 @@ def pimc_rows(
         out[row] = actions[0]
         if size == 1:
             continue
-        own = i64(choose_action(policy, view, t, draw(key, PLAY_OUT)))
+        own = i64(policy_action(policy, net, view, t, draw(key, PLAY_OUT)))
         out[row] = own
         start_race(d, t, actions, size, find_action(d, t, actions, size, own), sums)
         trusted = trust if d.phase == PHASE_PLAY else 0.0
@@ -178,8 +192,9 @@ def pimc_rows(
                     if found == FAILED:
                         chance = draw(world_key, PLAY_OUT)
                         value = try_action(
-                            worlds, i64(0), i64(1), t, seat, actions[a], policy, chance, par
-                        )
+                            worlds, i64(0), i64(1), t, seat, actions[a],
+                            policy, net, i64(depth), chance, par,
+                        )  # fmt: skip
                     else:
                         value = 0.25 * found
                     if a == 0:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from agents.neural.kernels import Net
 from agents.search.endgame import MAX_PLIES, NUM_ENTRY, NUM_MASKS, NUM_NUMBERS
 from agents.search.ismcts import MAX_DEPTH, NUM_NODE, ismcts_rows
 from agents.search.names import IsmctsSettings, PimcSettings, SearchSettings
@@ -57,9 +58,10 @@ class SearchAgent:
 class PimcAgent(SearchAgent):
     """Flat Monte-Carlo over sampled worlds, see ``agents.search.pimc``."""
 
-    def __init__(self, settings: PimcSettings) -> None:
+    def __init__(self, settings: PimcSettings, net: Net | None = None) -> None:
         self.name = settings.name
         self.settings = settings
+        self._net = net
         self._worlds = allocate(4)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
         self._sums = np.zeros((NUM_ACTIONS, NUM_SUMS), dtype=np.float64)
@@ -75,6 +77,8 @@ class PimcAgent(SearchAgent):
             views,
             tables,
             settings.policy_id,
+            self._net,
+            settings.depth,
             settings.trust,
             settings.caution,
             int(settings.weigh),
@@ -98,9 +102,10 @@ class PimcAgent(SearchAgent):
 class IsmctsAgent(SearchAgent):
     """Information-set Monte-Carlo tree search, see ``agents.search.ismcts``."""
 
-    def __init__(self, settings: IsmctsSettings) -> None:
+    def __init__(self, settings: IsmctsSettings, net: Net | None = None) -> None:
         self.name = settings.name
         self.settings = settings
+        self._net = net
         room = settings.iterations + 2 * NUM_ACTIONS + 1  # at least one for each action
         self._worlds = allocate(4)
         self._candidates = np.zeros(NUM_ACTIONS, dtype=np.int64)
@@ -115,6 +120,8 @@ class IsmctsAgent(SearchAgent):
             views,
             tables,
             self.settings.policy_id,
+            self._net,
+            self.settings.depth,
             self.settings.iterations,
             self.settings.exploration,
             self.settings.widen,
@@ -133,8 +140,8 @@ class IsmctsAgent(SearchAgent):
         )
 
 
-def make_search(settings: SearchSettings) -> SearchAgent:
-    """Returns the search agent of some settings."""
+def make_search(settings: SearchSettings, net: Net | None = None) -> SearchAgent:
+    """Returns the search agent of some settings, with the network that they may ask for."""
     if isinstance(settings, IsmctsSettings):
-        return IsmctsAgent(settings)
-    return PimcAgent(settings)
+        return IsmctsAgent(settings, net)
+    return PimcAgent(settings, net)

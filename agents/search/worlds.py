@@ -3,9 +3,9 @@
 Worlds are the uniform draws of ``king_env.engine.sample``. A world ends with its deal, and its
 totals start at 0, so that they are the deal's points when it is over.
 
-The policy that plays a world out is a number that ``choose_action`` knows. A policy with weights of
-its own (a network) comes in there: its arrays become one more argument of ``play_out`` and of the
-kernels above it, beside the number.
+The policy that plays a world out is a number that ``choose_action`` knows, or ``NET``: a network,
+whose arrays come beside the number. Where there is none they are None, and a kernel compiled for
+None holds no network: whoever searches without one does not wait for it to be compiled.
 
 Axes: W worlds, A candidate actions.
 """
@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agents.ids import NET, RULE
 from agents.kernels.cards import NUM_COUNTS, TRUMP_KIND, count_value
 from agents.kernels.hands import first_row
 from agents.kernels.policies import choose_action
+from agents.neural.kernels import network_action
 from king_env.engine.jit import inline, lowest, popcount
 from king_env.engine.layout import (
     BETTER,
@@ -50,14 +52,43 @@ def draw_world(world: Any, t: Any, seat: Any, key: Any) -> bool:
 
 
 @inline
-def play_out(g: Any, t: Any, policy: Any, key: Any) -> None:
-    """Plays a deal to its end, every seat by one policy; ``key`` is the policy's chance."""
+def policy_action(policy: Any, net: Any, g: Any, t: Any, key: Any) -> Any:
+    """Returns the action of a policy for the seat to act, which has a choice.
+
+    Args:
+        policy: a number that ``choose_action`` knows, or NET.
+        net: `Net`, or None where the policy is not NET.
+        g: game record, true or blanked for the seat to act.
+        t: its rule table.
+        key: uint64, the decision's random key.
+    """
+    if net is not None:
+        if policy == NET:
+            return network_action(g, t, i64(g.deal.actor), key, i64(0), net)
+    return i64(choose_action(policy, g, t, key))
+
+
+@inline
+def play_out(g: Any, t: Any, policy: Any, net: Any, depth: Any, key: Any) -> None:
+    """Plays a deal to its end, every seat by one policy.
+
+    Args:
+        g: game with all hands known.
+        t: its rule table.
+        policy: number of the policy, see ``policy_action``.
+        net: `Net` or None.
+        depth: decisions, forced moves apart, after which the rule-based agent takes over.
+        key: uint64, the policy's chance.
+    """
     d = g.deal
+    made = i64(0)
     while d.phase != PHASE_OVER:
         if num_legal(d) == 1:
             action = i64(nth_legal(d, 0))
         else:
-            action = i64(choose_action(policy, g, t, draw(key, d.decisions)))
+            mover = policy if made < depth else i64(RULE)
+            action = i64(policy_action(mover, net, g, t, draw(key, d.decisions)))
+            made += 1
         apply(g, t, action)
 
 

@@ -71,7 +71,7 @@ def test_a_name_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None
     own = EntryPoint("builtin", "agents.registry:make_agent", registry.ENTRY_POINT_GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [own, entry])
     assert agent_names() == [
-        *("random", "greedy", "rule", "rule@1", "pimc", "ismcts", "firstling"),
+        *("random", "greedy", "rule", "rule@1", "pimc", "ismcts", "net", "net@1", "firstling"),
     ]
     agent = make_agent("firstling:6,depth=2", seed=1)
     assert agent.given == (1, "2", 6)  # type: ignore[attr-defined]  # the test's own class

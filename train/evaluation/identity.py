@@ -12,8 +12,8 @@ from pathlib import Path
 
 import agents
 import king_env
-from agents.ids import POLICY_IDS
-from agents.registry import ENTRY_POINT_GROUP, parse_name
+from agents.ids import POLICY_IDS, RELEASED
+from agents.registry import ENTRY_POINT_GROUP, network_search, parse_name
 from agents.search.names import SEARCHES
 from king_env.rules.catalogue import Variant
 
@@ -43,9 +43,9 @@ def variant_identity(variant: Variant) -> str:
 def agent_identity(name: str) -> str:
     """Returns a text that changes when an agent's name comes to mean another agent.
 
-    For an agent of ours the sources it is made of; for a checkpoint the hash of its two files; for
-    a class the file of its module; for a program the files its command names; for an entry point
-    the distribution and its version.
+    For an agent of ours the sources it is made of; for a network the hash of its two files; for
+    search with a network both; for a class the file of its module; for a program the files its
+    command names; for an entry point the distribution and its version.
 
     Raises:
         AgentError: if the name cannot be taken apart.
@@ -56,6 +56,14 @@ def agent_identity(name: str) -> str:
         return f"kernels {_own_sources('kernels')}"
     if parsed.name in SEARCHES:
         return f"search {_own_sources('kernels', 'search', 'neural')}"
+    combined = network_search(parsed)
+    if combined is not None:
+        network = agent_identity(combined.network)
+        return f"search {_own_sources('kernels', 'search', 'neural')}, {network}"
+    if parsed.name in RELEASED:
+        from agents.pretrained import folder
+
+        name = str(folder() / f"{RELEASED[parsed.name]}.json")
     if parsed.name == "exec":
         words = [Path(word) for word in shlex.split(parsed.argument)]
         return f"files {hash_files(path for path in words if path.is_file())}"
