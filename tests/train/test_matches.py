@@ -98,7 +98,7 @@ def test_settings_that_go_together() -> None:
 @pytest.mark.parametrize("name", ["international", "turkish_short"])
 def test_a_run_learns_from_matches(tmp_path: Path, name: str) -> None:
     draw = DrawConfig(mode="match", rank_weight=1.0)
-    config = tiny(variants=(name,), draw=draw, total_decisions=6_000)
+    config = tiny(variants=(name,), draw=draw, total_decisions=3_000)
     run = run_training(config, tmp_path / "run", progress=False)
     ppo = [entry for entry in read_metrics(run / "metrics.jsonl") if entry["phase"] == "ppo"]
     assert all(np.isfinite(entry["value_loss"]) for entry in ppo)
