@@ -173,8 +173,7 @@ def _beside(ours: Row, peer: Peer) -> Row:
     run = peer.load()
     if run is None:
         return row | {"peer": f"{peer.distribution}{peer.extra}: not installed"}
-    # Libraries may use threads of their own: their time counts too.
-    other = _row("", _rates(run, time.process_time), "")
+    other = _row("", _rates(run, peer.clock), "")
     return row | {
         "spread": max(ours["spread"], other["spread"]),
         "peer": f"{peer.label()}: {other['value']:,.0f} decisions/s",

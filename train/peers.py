@@ -11,6 +11,7 @@ import importlib
 import os
 import random
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,10 @@ import numpy as np
 
 Run = Callable[[], int]
 """Plays for a fraction of a second; returns the decisions made."""
+
+
+MASKABLE_ENVS, MASKABLE_STEPS = 64, 64
+"""Games that MaskablePPO plays at once, and steps of a rollout; more make it no faster."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Peer:
         what: the game and the way it is driven.
         make: sets it up, given the imported module.
         extra: the extra of the distribution that it needs, in brackets.
+        clock: what its time is measured with. Libraries may use threads of their own, so by default
+            the time of all threads counts.
     """
 
     key: str
@@ -44,6 +51,7 @@ class Peer:
     what: str
     make: Callable[[Any], Run]
     extra: str = ""
+    clock: Callable[[], float] = time.process_time
 
     def label(self) -> str:
         """Returns the library with its version, and what is measured."""
@@ -201,6 +209,68 @@ def _pgx_bidding(bridge: Any) -> Run:
     return run
 
 
+def _maskable_ppo(sb3_contrib: Any) -> Run:
+    """A rollout and its update: our shipped config in its terms.
+
+    The network is ours too: two hidden layers that policy and value share. SB3 learns in one seat
+    of a table, so the other three are played by ``random``, which costs it next to nothing; ours
+    plays all seats, or sits among three rule-based players, and has search label decisions.
+    """
+    import torch
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    from torch import nn
+
+    from king_env.adapters.sb3 import KingSb3VecEnv
+    from train.config import load_config
+
+    config = load_config("international")
+    width = config.network.width
+
+    class Trunk(BaseFeaturesExtractor):  # type: ignore[misc]  # mypy skips SB3
+        def __init__(self, space: Any) -> None:
+            super().__init__(space, width)
+            self.layers = nn.Sequential(
+                nn.Linear(space.shape[0], width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+            )
+
+        def forward(self, observations: Any) -> Any:
+            return self.layers(observations)
+
+    env = KingSb3VecEnv(
+        MASKABLE_ENVS,
+        scale_rewards=True,
+        variant=config.variants[0],
+        episode="deal",
+        opponents="random",
+    )
+    learner = sb3_contrib.MaskablePPO(
+        "MlpPolicy",
+        env,
+        seed=1,
+        n_steps=MASKABLE_STEPS,
+        batch_size=config.ppo.minibatch,
+        n_epochs=config.ppo.epochs,
+        learning_rate=config.ppo.lr,
+        gamma=1.0,
+        gae_lambda=config.ppo.gae_lambda,
+        policy_kwargs={"features_extractor_class": Trunk, "net_arch": []},
+        device="cpu",
+    )
+
+    decisions = MASKABLE_ENVS * MASKABLE_STEPS
+
+    def run() -> int:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            learner.learn(decisions, log_interval=None, reset_num_timesteps=False)
+        finally:
+            torch.set_num_threads(threads)
+        return decisions
+
+    return run
+
+
 def _openspiel(key: str, against: str, what: str, make: Callable[[Any], Run]) -> Peer:
     return Peer(key, against, "open-spiel", "pyspiel", what, make)
 
@@ -269,6 +339,17 @@ PEERS: Final[dict[str, tuple[Peer, ...]]] = {
             "[classic]",
         ),
         Peer("rlcard_bridge", "raw_env", "rlcard", "rlcard", "bridge, env.step", _rlcard_bridge),
+    ),
+    "train": (
+        Peer(
+            "maskable_ppo",
+            "learned",
+            "sb3-contrib",
+            "sb3_contrib",
+            "MaskablePPO, the same network and settings, against random",
+            _maskable_ppo,
+            clock=time.perf_counter,
+        ),
     ),
 }
 """By group of ours."""

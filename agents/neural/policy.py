@@ -11,7 +11,7 @@ import numpy.typing as npt
 from agents.neural import features, kernels, opinions
 from agents.neural.weights import CheckpointError, Weights, load_weights
 from king_env.engine import observe
-from king_env.engine.actions import NUM_MASK_WORDS, ActionId
+from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS, ActionId
 from king_env.engine.layout import Games, Tables
 from king_env.policy import View
 
@@ -79,23 +79,67 @@ class NeuralPolicy:
             self._fields,
         )
 
+    def probabilities(self, view: View) -> npt.NDArray[np.float64]:
+        """Returns the policy at a view whose seat is to act.
+
+        Returns:
+            `[A]` float64, what it draws each action with; 0 for illegal ones, 1 in all.
+        """
+        rows = np.zeros(1, dtype=np.int64)
+        words, numbers, mask, orders = self.look(view.record, view.tables, rows)
+        logits = self._judge(view.record, view.tables, rows, words, numbers, orders)
+        legal = np.zeros((1, NUM_ACTIONS), dtype=np.bool_)
+        kernels.expand_mask(mask, legal)
+        weights = np.where(legal, logits - logits[legal].max(), -np.inf)[0].astype(np.float64)
+        shares = np.exp(weights) / np.exp(weights).sum()
+        canonical, real = np.flatnonzero(legal[0]), np.zeros(int(legal.sum()), dtype=np.int64)
+        rows = np.zeros(len(real), dtype=np.int64)
+        features.to_real(view.record, view.tables, rows, orders[rows], canonical, real)
+        out = np.zeros(NUM_ACTIONS)
+        out[real] = shares[canonical]
+        return out
+
+    def value(self, view: View) -> float:
+        """Returns the points over the table mean that a seat to act expects from here on.
+
+        In a deal: until its end. A network that learned in whole matches speaks of those, in points
+        divided by the square root of the number of deals.
+        """
+        rows = np.zeros(1, dtype=np.int64)
+        words, numbers, _, _ = self.look(view.record, view.tables, rows)
+        _, values = self.forward(words, numbers)
+        return float(values[0] * view.tables.point_scale[int(view.record.variant[0])])
+
     def act_batch(
         self, views: Games, tables: Tables, keys: npt.NDArray[np.uint64]
     ) -> npt.NDArray[np.int64]:
         """Returns a legal action for the seat to act of each of `[M]` views."""
         rows = np.arange(len(views), dtype=np.int64)
         words, numbers, mask, orders = self.look(views, tables, rows)
-        logits, _ = self.forward(words, numbers)
-        if self.weights.rule_prior > 0:
-            points = np.empty_like(logits)
-            opinions.rule_points(views, tables, rows, orders, self.net.scores, points)
-            logits += np.float32(self.weights.rule_prior) * points
+        logits = self._judge(views, tables, rows, words, numbers, orders)
         chosen = np.empty(len(rows), dtype=np.int64)
         log_probs = np.empty(len(rows), dtype=np.float32)
         kernels.choose(logits, mask, keys, int(self.sample), chosen, log_probs)
         actions = np.empty(len(rows), dtype=np.int64)
         features.to_real(views, tables, rows, orders, chosen, actions)
         return actions
+
+    def _judge(
+        self,
+        views: Games,
+        tables: Tables,
+        rows: npt.NDArray[np.int64],
+        words: npt.NDArray[np.uint64],
+        numbers: npt.NDArray[np.int16],
+        orders: npt.NDArray[np.uint8],
+    ) -> npt.NDArray[np.float32]:
+        """Returns logits `[M, A]`, the rule-based agent's opinion included, for ``look``'s rows."""
+        logits, _ = self.forward(words, numbers)
+        if self.weights.rule_prior > 0:
+            points = np.empty_like(logits)
+            opinions.rule_points(views, tables, rows, orders, self.net.scores, points)
+            logits += np.float32(self.weights.rule_prior) * points
+        return logits
 
     def look(
         self, games: Games, tables: Tables, rows: npt.NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -120,7 +121,13 @@ def test_a_peer_is_a_row_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
         assert module is json
         return lambda: sum(range(100_000)) and 1000
 
-    ours = Peer("here", "raw_env", "numpy", "json", "counting", make)
+    ticks: list[float] = []
+
+    def clock() -> float:
+        ticks.append(time.process_time())
+        return ticks[-1]
+
+    ours = Peer("here", "raw_env", "numpy", "json", "counting", make, clock=clock)
     missing = replace(ours, key="gone", distribution="no-such-library", extra="[all]")
     broken = replace(ours, key="broken", module="numpy.no_such_module")
     monkeypatch.setitem(PEERS, "env", (ours, missing, broken))
@@ -132,6 +139,7 @@ def test_a_peer_is_a_row_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     assert name.startswith("numpy ")
     other = float(rate.removesuffix(" decisions/s").replace(",", ""))
     assert here["ratio"] == pytest.approx(here["value"] / other, rel=0.01)
+    assert ticks, "a peer's time is measured with its own clock"
     gone = by_name["raw_env : gone"]
     assert gone["peer"] == "no-such-library[all]: not installed" and gone["ratio"] is None
     assert by_name["raw_env : broken"]["ratio"] is None
@@ -160,4 +168,4 @@ def test_each_installed_library_plays(group: str, peer: Peer) -> None:
 
 def test_a_group_without_peers(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "act", "--peers"]) == 2
-    assert "group act has none; allowed: engine, env" in capsys.readouterr().err
+    assert "group act has none; allowed: engine, env, train" in capsys.readouterr().err

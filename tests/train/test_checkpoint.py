@@ -17,8 +17,11 @@ from agents.neural.policy import load_policy
 from agents.neural.weights import CheckpointError, load_weights
 from agents.registry import make_agent
 from king_env.engine.actions import NUM_ACTIONS
+from king_env.engine.layout import allocate
 from king_env.envs.batch import BatchEnv
+from king_env.game import Game
 from king_env.policy import BatchPolicy, decision_keys
+from king_env.rules.catalogue import mean_deal_size
 from train.checkpoint import (
     Progress,
     RunError,
@@ -134,6 +137,36 @@ def test_one_position_and_a_batch_choose_alike(run: Path, sample: bool) -> None:
         ]
         assert np.mean(batch == np.array(single)) > 0.99  # sums in another order may tip a tie
         step = env.step(batch)
+
+
+def test_probabilities_are_what_it_draws_with_and_what_the_network_says(run: Path) -> None:
+    policy = load_policy(run, sample=True)
+    game = Game("international", seed=6, start="play", episode="deal")
+    for card in range(20):
+        assert game.actor is not None
+        view = game.view(game.actor)
+        found = policy.probabilities(view)
+        assert found.shape == (NUM_ACTIONS,) and found.sum() == pytest.approx(1.0)
+        assert set(np.flatnonzero(found)) <= set(view.legal_actions)
+        if card == 0:  # the draws' frequencies
+            keys = np.arange(4000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+            views = allocate(4000)
+            views[:] = view.record
+            drawn = policy.act_batch(views, view.tables, keys)
+            shares = np.bincount(drawn, minlength=NUM_ACTIONS) / 4000
+            assert np.abs(shares - found).max() < 0.04 and found.max() < 0.95
+        game.push(load_policy(run).act(view, np.random.default_rng(0)))
+        assert found[game.deals[0].actions[-1][1]] == found.max()
+
+
+def test_a_value_is_the_networks_in_points(run: Path) -> None:
+    policy = load_policy(run)
+    game = Game("international", seed=6)
+    view = game.view(0)
+    words, numbers, _, _ = policy.look(view.record, view.tables, np.zeros(1, dtype=np.int64))
+    _, values = policy.forward(words, numbers)
+    scale = mean_deal_size(game.variant.spec)
+    assert policy.value(view) == pytest.approx(float(values[0]) * scale) != 0
 
 
 def test_playing_needs_no_torch(run: Path) -> None:
