@@ -28,7 +28,7 @@ MAX_GRAD_NORM: Final = 1.0
 MEASURE_EVERY: Final = 4
 """Of the steps that learn, one in so many is measured."""
 NEAR: Final = 1.0
-"""Points by which the agent may prefer its own choice to one that counts as near agreement."""
+"""Units of opinion by which the agent may prefer its own choice to near agreement."""
 
 
 def clone_update(

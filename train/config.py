@@ -28,8 +28,8 @@ class NetworkConfig:
     width: int = item("units in each of the two hidden layers", 256, low=8, high=4096)
     canonical_suits: bool = item("sort the suits before the network sees them", True)
     rule_prior: float = item(
-        "what a point of the rule-based agent's own estimate adds to a logit; 0: the network "
-        "decides alone",
+        "what a 64th of the point scale of the rule-based agent's own estimate adds to a logit; "
+        "0: the network decides alone",
         1.0,
         low=0.0,
         high=100.0,
@@ -81,8 +81,8 @@ class CloneConfig:
     lr_end: float = item("learning rate at the end", 1e-4, low=0.0, high=0.1)
     value_coef: float = item("weight of the value loss", 0.5, low=0.0, high=10.0)
     temperature: float = item(
-        "points by which the agent's estimates of two cards differ where one is to be e times as "
-        "likely; 0: only its choice counts",
+        "64ths of the point scale by which the agent's estimates of two cards differ where one is "
+        "to be e times as likely; 0: only its choice counts",
         1.0,
         low=0.0,
         high=100.0,

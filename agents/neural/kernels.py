@@ -53,7 +53,7 @@ class Net(NamedTuple):
 
     Attributes:
         canonical: 1: the suits are sorted before the network sees them.
-        rule_prior: what a point of the rule-based agent's opinion adds to a logit.
+        rule_prior: what a unit of the rule-based agent's opinion adds to a logit.
         column_of: `[F]` int32.
         first_weight: `[C, H]`; this and the following are float32.
         first_bias: `[H]`.
@@ -105,7 +105,7 @@ def make_net(
 
     Args:
         canonical: the suits are sorted before the network sees them.
-        rule_prior: what a point of the rule-based agent's opinion adds to a logit.
+        rule_prior: what a unit of the rule-based agent's opinion adds to a logit.
         column_of: `[F]` int32.
         tensors: weights by name, as in a checkpoint.
     """

@@ -64,7 +64,7 @@ class ActorCritic(nn.Module):
         columns: `[C]` int64, the features in use.
         width: H.
         seed: of the initial weights.
-        rule_prior: what a point of the rule-based agent's opinion adds to a logit.
+        rule_prior: what a unit of the rule-based agent's opinion adds to a logit.
     """
 
     def __init__(

@@ -14,10 +14,13 @@ from agents.neural.features import inverse_order, real_action
 from king_env.engine.jit import inline, kernel, lowest
 from king_env.engine.layout import ONE, PHASE_PLAY, ZERO, i64
 
+UNITS: Final = 64.0
+"""Opinions are in 64ths of a variant's point scale, about a point of the international game: they
+weigh alike where a trick counts 1 and where it counts 50."""
 WORST: Final = -40.0
-"""Points below the agent's choice that a card falls to at most: beyond that it is simply bad."""
+"""Below the agent's choice a card falls to this at most: beyond that it is simply bad."""
 DOUBT: Final = -5.0
-"""Points below the agent's choice that other bids and contracts stand: it does not rank them."""
+"""Below the agent's choice other bids and contracts stand here: it does not rank them."""
 
 
 @inline
@@ -44,12 +47,13 @@ def write_points(g: Any, t: Any, order: Any, scores: Any, points: Any, row: Any)
     while left != ZERO:
         card = i64(lowest(left))
         left &= left - ONE
-        points[row, real_action(t, back, card)] = max(WORST, scores[card] - top)
+        below = (scores[card] - top) * UNITS / t.point_scale
+        points[row, real_action(t, back, card)] = max(WORST, below)
 
 
 @kernel
 def rule_points(games: Any, tables: Any, rows: Any, orders: Any, scores: Any, points: Any) -> None:
-    """Writes how many points below its own choice the rule-based agent sees each action.
+    """Writes how far below its own choice the rule-based agent sees each action, in ``UNITS``.
 
     A card stands as far below as the agent's own estimates differ, down to ``WORST``; bids and
     contracts that it does not choose stand ``DOUBT`` below. Illegal actions say nothing.

@@ -43,7 +43,7 @@ class Weights:
     Attributes:
         columns: `[C]` int64, ascending: the features that the network uses.
         canonical: the suits are sorted before the network sees them, see ``features``.
-        rule_prior: what a point of the rule-based agent's opinion adds to a logit, see
+        rule_prior: what a unit of the rule-based agent's opinion adds to a logit, see
             ``opinions``; 0: the network decides alone.
         tensors: weights by name, see ``tensor_shapes``.
         meta: everything else of the JSON file.
