@@ -302,7 +302,7 @@ def sample_legal(logits: Any, row: Any, mask: Any, u: Any) -> Any:
     pick = i64(-1)
     for word in range(NUM_MASK_WORDS):
         left = mask[row, word]
-        while left != ZERO and rest >= 0.0:
+        while left != ZERO and not rest < 0.0:  # also ends where logits are no numbers
             pick = word * 64 + i64(lowest(left))
             left &= left - ONE
             rest -= np.exp(float(logits[row, pick] - top))

@@ -107,6 +107,7 @@ def test_one_position_and_a_batch_choose_alike_in_every_phase(wild: Path) -> Non
 # ---------------------------------------------------------------- search from a network
 
 
+@pytest.mark.slow  # this and the next compile search with a network
 @pytest.mark.parametrize("rest", ["+pimc:3,depth=0", "+pimc:3", "+pimc:2,weigh=1,depth=1000"])
 def test_search_from_what_plays_as_rule_is_search_from_rule(like_rule: Path, rest: str) -> None:
     name = rest.lstrip("+").partition(",depth")[0]
@@ -119,6 +120,7 @@ def test_search_from_what_plays_as_rule_is_search_from_rule(like_rule: Path, res
         assert np.array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_the_tree_search_takes_a_network_too(like_rule: Path) -> None:
     games, tables = endgames([find_variant("international", {})], 6, 6, 24)
     rows = np.arange(len(games), dtype=np.int64)
@@ -127,6 +129,7 @@ def test_the_tree_search_takes_a_network_too(like_rule: Path) -> None:
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_the_network_is_the_favourite_and_plays_worlds_out(wild: Path) -> None:
     games, tables = endgames([find_variant("international", {})], 40, 6, 30)
     rows = np.flatnonzero(games.deal.phase == PHASE_PLAY)
@@ -146,6 +149,7 @@ def test_the_network_is_the_favourite_and_plays_worlds_out(wild: Path) -> None:
     assert len({tuple(found) for found in by_depth}) == 3
 
 
+@pytest.mark.slow
 def test_legal_blind_and_the_same_whatever_the_batch(wild: Path) -> None:
     name = f"{wild}+pimc:1,depth=3"
     shared.test_legal_and_blind_in_every_phase_of_every_variant(name)

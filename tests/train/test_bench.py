@@ -29,6 +29,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "MANY_ENVS", 128)
     monkeypatch.setattr(bench, "LEARNED", 100)
     monkeypatch.setattr(bench, "SEARCHES", ("pimc:2", "ismcts:10"))
+    monkeypatch.setattr(bench, "SOLVED", {"solve": (2, 3), "solve_maxn": (2,)})
+    monkeypatch.setattr(bench, "ENDGAMES", 3)
     monkeypatch.setattr(bench, "RAY_DECISIONS", 400)
     monkeypatch.setattr(bench, "RAY_PARTS", (2, 4))
     monkeypatch.setattr(bench, "RAY_RUNS", 1)
@@ -60,7 +62,10 @@ ROWS = {
         "act_batch_rule",
         "act_batch_network",
     ],
-    "search": ["worlds", "pimc_2", "ismcts_10"],
+    "search": [
+        *("worlds", "pimc_2", "ismcts_10"),
+        *("solve_2_cards", "solve_3_cards", "solve_maxn_2_cards"),
+    ],
     "train": ["learned"],
 }
 
