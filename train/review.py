@@ -143,13 +143,12 @@ def review(
     draw = DrawConfig()
     strata = Strata([loaded])
     searcher = _Searcher(worlds)
-    prior = np.float32(policy.weights.rule_prior)
 
     def act(words: Any, numbers: Any, points: Any, mask: Any, keys: Any) -> Any:
-        logits, values = policy.forward(words, numbers)
+        logits, values = policy.judge(words, numbers, points)
         actions = np.empty(len(words), dtype=np.int64)
         log_probs = np.empty(len(words), dtype=np.float32)
-        kernels.choose(logits + prior * points, mask, keys, 1, actions, log_probs)
+        kernels.choose(logits, mask, keys, 1, actions, log_probs)
         return actions, log_probs, values
 
     made = play(
@@ -165,10 +164,10 @@ def review(
     scale = float(mean_deal_size(loaded.spec))
     came = made.value + gae(made.reward, made.value, made.following, 1.0)
     seen = made.labelled
-    logits, _ = policy.forward(made.words[seen], made.numbers[seen])
+    logits, _ = policy.judge(made.words[seen], made.numbers[seen], made.points[seen])
     likely = np.empty(len(seen), dtype=np.int64)
     kernels.choose(
-        logits + prior * made.points[seen],
+        logits,
         made.mask[seen],
         np.zeros(len(seen), dtype=np.uint64),
         0,

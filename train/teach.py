@@ -2,8 +2,7 @@
 
 At a share of the learner's decisions every action is played out in the same worlds by the
 rule-based agent. PPO hears of one action in one deal; this hears of all actions in many worlds that
-could have been, so a label says as much as some hundred decisions of PPO, and costs as much as a
-tenth of that.
+could have been.
 
 The loss is the policy's expected lead, ``-sum_a pi(a|s) lead(s, a)``. It is linear in the leads, so
 their noise averages out over decisions; a target distribution made of noisy leads would be flat.

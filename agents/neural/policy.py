@@ -134,12 +134,26 @@ class NeuralPolicy:
         orders: npt.NDArray[np.uint8],
     ) -> npt.NDArray[np.float32]:
         """Returns logits `[M, A]`, the rule-based agent's opinion included, for ``look``'s rows."""
-        logits, _ = self.forward(words, numbers)
+        points = np.zeros((len(rows), NUM_ACTIONS), dtype=np.float32)
         if self.weights.rule_prior > 0:
-            points = np.empty_like(logits)
             opinions.rule_points(views, tables, rows, orders, self.net.scores, points)
-            logits += np.float32(self.weights.rule_prior) * points
-        return logits
+        return self.judge(words, numbers, points)[0]
+
+    def judge(
+        self,
+        words: npt.NDArray[np.uint64],
+        numbers: npt.NDArray[np.int16],
+        points: npt.NDArray[np.float32],
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Returns what ``forward`` does, the rule-based agent's opinion included in the logits.
+
+        Args:
+            words: `[M, W]` uint64.
+            numbers: `[M, K]` int16.
+            points: `[M, A]` float32, that opinion, see ``opinions.rule_points``.
+        """
+        logits, values = self.forward(words, numbers)
+        return logits + np.float32(self.weights.rule_prior) * points, values
 
     def look(
         self, games: Games, tables: Tables, rows: npt.NDArray[np.int64]

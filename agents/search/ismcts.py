@@ -24,12 +24,11 @@ from typing import Any, Final
 import numpy as np
 
 from agents.hand_values import HAND_MEANS
-from agents.search.likely import draw_likely_world
+from agents.search.likely import draw_fitting_world
 from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
 from agents.search.worlds import (
     PLAY_OUT,
     contract_par,
-    draw_world,
     find_action,
     list_actions,
     payoff,
@@ -257,12 +256,7 @@ def ismcts_rows(
             spend -= (last - done) * alive
             while done < last:
                 world_key = draw(key, done)
-                if weighed:
-                    fits = draw_likely_world(view, worlds, i64(0), i64(2), t, seat, world_key)
-                else:
-                    worlds[0] = view
-                    fits = draw_world(worlds[0], t, seat, world_key)
-                if not fits:
+                if not draw_fitting_world(view, worlds, t, seat, world_key, weighed):
                     spend = i64(0)  # the view contradicts itself: no real game does
                     break
                 done += 1

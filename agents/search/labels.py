@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.search.pimc import try_action
 from agents.search.worlds import (
     PLAY_OUT,
     draw_world,
@@ -18,6 +17,7 @@ from agents.search.worlds import (
     find_action,
     list_actions,
     policy_action,
+    try_action,
 )
 from king_env.engine.jit import kernel, lowest
 from king_env.engine.layout import ONE, PHASE_PLAY, ZERO, i64

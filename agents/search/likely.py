@@ -128,3 +128,15 @@ def draw_likely_world(
             best = weight
             worlds[w] = worlds[room]
     return True
+
+
+@inline
+def draw_fitting_world(view: Any, worlds: Any, t: Any, seat: Any, key: Any, weighed: Any) -> bool:
+    """Draws a world that fits a view into ``worlds[0]``; False: the view contradicts itself.
+
+    With ``weighed`` likely ones come more often, and ``worlds[2]`` and ``worlds[3]`` are room.
+    """
+    if weighed:
+        return draw_likely_world(view, worlds, i64(0), i64(2), t, seat, key)
+    worlds[0] = view
+    return draw_world(worlds[0], t, seat, key)

@@ -15,48 +15,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.hand_values import HAND_MEANS
 from agents.search.endgame import FAILED, points_so_far, solve_maxn, solve_paranoid
-from agents.search.likely import draw_likely_world
+from agents.search.likely import draw_fitting_world
 from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
 from agents.search.worlds import (
     PLAY_OUT,
-    contract_par,
-    draw_world,
     find_action,
     list_actions,
     payoff,
-    play_out,
     policy_action,
+    try_action,
 )
 from king_env.engine.jit import inline, kernel, popcount
 from king_env.engine.layout import PHASE_OVER, PHASE_PLAY, ZERO, i64
 from king_env.engine.rng import draw
 from king_env.engine.step import apply
-
-
-@inline
-def try_action(
-    worlds: Any,
-    w: Any,
-    last: Any,
-    t: Any,
-    seat: Any,
-    action: Any,
-    policy: Any,
-    net: Any,
-    depth: Any,
-    key: Any,
-    par: Any,
-) -> Any:
-    """Returns the payoff of an action in world ``w``; ``worlds[last]`` is room to play it."""
-    worlds[last] = worlds[w]
-    g = worlds[last]
-    apply(g, t, action)
-    # A contract chosen by this very action is measured against its par.
-    surplus = contract_par(g, t, HAND_MEANS) if par else 0.0
-    play_out(g, t, policy, net, depth, key)
-    return payoff(g, t, seat) - surplus
 
 
 @inline
@@ -172,12 +145,7 @@ def pimc_rows(
             spend -= (last - done) * alive
             while done < last:
                 world_key = draw(key, done)
-                if weighed:
-                    fits = draw_likely_world(view, worlds, i64(0), i64(2), t, seat, world_key)
-                else:
-                    worlds[0] = view
-                    fits = draw_world(worlds[0], t, seat, world_key)
-                if not fits:
+                if not draw_fitting_world(view, worlds, t, seat, world_key, weighed):
                     spend = i64(0)  # the view contradicts itself: no real game does
                     break
                 done += 1

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from agents.hand_values import HAND_MEANS
 from agents.ids import NET, RULE
 from agents.kernels.cards import NUM_COUNTS, TRUMP_KIND, count_value
 from agents.kernels.hands import first_row
@@ -147,6 +148,30 @@ def contract_par(g: Any, t: Any, means: Any) -> Any:
                 kind = i64(TRUMP_KIND)
         points += value * (means[first_row(t, hand) + kind] - 0.25 * unit_count(t, contract, count))
     return points
+
+
+@inline
+def try_action(
+    worlds: Any,
+    w: Any,
+    last: Any,
+    t: Any,
+    seat: Any,
+    action: Any,
+    policy: Any,
+    net: Any,
+    depth: Any,
+    key: Any,
+    par: Any,
+) -> Any:
+    """Returns the payoff of an action in world ``w``; ``worlds[last]`` is room to play it."""
+    worlds[last] = worlds[w]
+    g = worlds[last]
+    apply(g, t, action)
+    # A contract chosen by this very action is measured against its par.
+    surplus = contract_par(g, t, HAND_MEANS) if par else 0.0
+    play_out(g, t, policy, net, depth, key)
+    return payoff(g, t, seat) - surplus
 
 
 @inline

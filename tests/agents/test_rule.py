@@ -11,7 +11,9 @@ import pytest
 from agents.registry import make_agent
 from king_env.cards import CARD_NAMES
 from king_env.game import Game
+from tests.agents.choices import GreedyChoices
 from tests.rules.factories import find_variant
+from train.evaluation.duplicate import evaluate
 
 
 def rule(game: Game) -> str:
@@ -222,3 +224,9 @@ def test_calibration_writes_a_module_of_the_right_shape(tmp_path: Path) -> None:
     for name in ("CARD_WEIGHTS", "HAND_WEIGHTS", "HAND_MEANS"):
         assert values[name].shape == getattr(hand_values, name).shape
         assert np.isfinite(values[name]).all()
+
+
+@pytest.mark.slow
+def test_calibrated_choices_beat_the_longest_suit() -> None:
+    result = evaluate("rule", GreedyChoices(), "international", deals=1000, seed_list="development")
+    assert result.strata["auction"].margin.low > 3

@@ -82,3 +82,16 @@ def test_opinions_rank_cards_below_the_choice() -> None:
     assert made.points[legal].max() == 0
     assert set(np.unique(made.points[early][legal[early]])) == {DOUBT, 0.0}
     assert len(np.unique(made.points[~early][legal[~early]])) > 100
+
+
+def test_opinions_weigh_alike_in_every_variant() -> None:
+    """A trick is worth 50 points in one and 1 in another; a doubtful card stays a doubtful card."""
+    sizes = []
+    for name in ("international", "russian_mirror"):
+        variants = variants_of(name)
+        draw = DrawConfig()
+        deals = draw_deals(draw, variants, 3, 0, 0, 30, 0)
+        made = play(variants, draw, Strata(variants), deals, 3, True, None)
+        legal = legal_tensor(made.mask).numpy() & (made.kind != DECIDE)[:, None]
+        sizes.append(-made.points[legal].mean())
+    assert 0.5 < sizes[1] / sizes[0] < 2
