@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agents.pretrained import released_file
 from king_env import variant_names
 from train import cli
 
@@ -187,6 +188,8 @@ def test_train_hands_over_what_was_asked_for(
     assert trainings[-1][1] == Path("runs", "tiny-1-2")
     assert trainings[-1][2]["init"] == Path("tiny.toml") and trainings[-1][2]["seed"] == 1
     assert not trainings[-1][0].output.tensorboard
+    assert cli.main("train tiny.toml --init net".split()) == 0
+    assert trainings[-1][2]["init"] == released_file("net")
     assert cli.main("train tiny.toml --tensorboard".split()) == 0
     assert trainings[-1][0].output.tensorboard
 

@@ -531,24 +531,38 @@ def _endgames(cards: int) -> Iterator[Game]:
 
 
 def _learned() -> list[Row]:
-    """Decisions learned from in a second by one process, play and learning together."""
+    """Decisions learned from in a second, play and learning together.
+
+    ``learned`` and ``learned_2`` are PPO alone, in one process and in two; ``learned_taught`` is
+    the shipped config in one process, whose labels take time too.
+    """
+    return [
+        _learning("learned", workers=1, taught=False),
+        _learning("learned_2", workers=2, taught=False),
+        _learning("learned_taught", workers=1, taught=True),
+    ]
+
+
+def _learning(label: str, workers: int, taught: bool) -> Row:
+    """Returns how many decisions a short run learns from in a second of the wall's clock."""
     from train.config import load_config
     from train.loop import run_training
 
     config = load_config("international")
     config = dataclasses.replace(
         config,
-        workers=1,
+        workers=workers,
         total_decisions=LEARNED,
         network=dataclasses.replace(config.network, width=WIDTH),
         clone=dataclasses.replace(config.clone, decisions=0, most=0),
+        teach=config.teach if taught else dataclasses.replace(config.teach, share=0.0),
         output=dataclasses.replace(config.output, eval_every_decisions=0),
     )
     with tempfile.TemporaryDirectory() as folder:
         run = run_training(config, Path(folder) / "run", progress=False)
         lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     rates = [entry["decisions_per_s"] for entry in map(json.loads, lines) if "iteration" in entry]
-    return [_row("learned", rates, "decisions/s")]
+    return _row(label, rates, "decisions/s")
 
 
 def _ray() -> list[Row]:

@@ -10,6 +10,7 @@
     RUN/checkpoints/NNNN.safetensors, .json  a network, see ``agents.neural.weights``
     RUN/checkpoints/NNNN.training.safetensors  the learner's weights and Adam's moments
     RUN/pool/NNNN.safetensors, .json         snapshots that play, see ``train.pool``
+    RUN/labels/NNNN-R.safetensors            labels of process R that are kept, see ``train.labels``
 
 Every file is written under another name, flushed to disk and renamed, so that a reader never sees
 half of one. The pointer moves last.
@@ -242,6 +243,12 @@ def snapshots_named(run: Path) -> set[int]:
         if file.is_file():
             named |= set(read_json(file)["progress"].get("pool", []))
     return named
+
+
+def oldest_resumable(run: Path) -> int:
+    """Returns the iteration of the oldest checkpoint which a run can go on from, 0 without one."""
+    names = (file.name.removesuffix(TRAINING) for file in (run / FOLDER).glob(f"*{TRAINING}"))
+    return min((int(name) for name in names if name.isdigit()), default=0)
 
 
 def clean_up(run: Path) -> None:

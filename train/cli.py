@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from agents.ids import RELEASED
 from king_env.rules.catalogue import Variant, load_variant, variant_names
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ class Train:
     """Go on with this run folder."""
 
     init: Folder = None
-    """A checkpoint or a run folder whose weights to start from."""
+    """A checkpoint, a run folder or a network that ships, `net`, whose weights to start from."""
 
     workers: Number = None
     """Processes that learn together, instead of the config's number."""
@@ -348,8 +349,7 @@ class Train:
             check_config(config, "command")
             seed = config.seed if self.seed is None else self.seed
             out = self.out or free_folder(Path("runs"), f"{find_config(self.config).stem}-{seed}")
-        if self.init is not None and not self.init.exists():
-            raise InputError(f"{self.init}: no such checkpoint or run folder")
+        init = starting_point(self.init)
         from train.loop import run_training
 
         folder = run_training(
@@ -358,7 +358,7 @@ class Train:
             minutes=self.minutes,
             seed=self.seed,
             resume=self.resume,
-            init=self.init,
+            init=init,
             evaluate=evaluation_during_training(config),
             progress=not self.quiet,
             ray=address,
@@ -543,7 +543,8 @@ class Exploit(WithVariant):
     """Budget in time instead, the start included."""
 
     init: Folder = None
-    """A checkpoint or run folder to start from instead of a clone of the rule-based agent."""
+    """A checkpoint, a run folder or a network that ships, `net`, to start from instead of a clone
+    of the rule-based agent."""
 
     seed: Annotated[int, tyro.conf.arg(metavar="N")] = 1
     """Seed of the training."""
@@ -581,8 +582,7 @@ class Exploit(WithVariant):
             raise InputError(f"minutes: found {self.minutes}; allowed: more than 0")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"seed: found {self.seed}; allowed: 0 to 2**63 - 1")
-        if self.init is not None and not self.init.exists():
-            raise InputError(f"{self.init}: no such checkpoint or run folder")
+        init = starting_point(self.init)
         from train.evaluation.seeds import DEFAULT_SEED_LIST, benchmark_seed
 
         seed_list = self.seed_list or DEFAULT_SEED_LIST
@@ -606,7 +606,7 @@ class Exploit(WithVariant):
             config,
             self.out or free_folder(Path("runs"), "exploit"),
             minutes=self.minutes,
-            init=self.init,
+            init=init,
             progress=not self.quiet,
         )
         with progress_bar("measuring the gain", None) as tell:
@@ -702,6 +702,23 @@ def check_address(address: str) -> str:
     if address not in ("auto", "local") and not (host and colon and port.isdecimal()):
         raise InputError(f"ray: found {address!r}; allowed: local, auto, HOST:PORT")
     return address
+
+
+def starting_point(init: Path | None) -> Path | None:
+    """Returns the checkpoint or run folder that the name of a network that ships, or a path, means.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if str(init) in RELEASED:
+        from agents.pretrained import released_file
+
+        return released_file(str(init))
+    if init is not None and not init.exists():
+        raise InputError(
+            f"{init}: no such checkpoint or run folder; networks that ship: {', '.join(RELEASED)}"
+        )
+    return init
 
 
 def check_seed(seed: int) -> None:
@@ -845,7 +862,7 @@ def evaluation_during_training(
 
         candidate = make_agent(f"checkpoint:{checkpoint}")
         figures: dict[str, float] = {}
-        for name in config.variants:
+        for name in dict.fromkeys(config.variants):
             variant = load_variant(name, config.options)
             prefix = f"{variant.name}/" if len(config.variants) > 1 else ""
             for baseline in ("random", "greedy", "rule"):

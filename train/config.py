@@ -107,7 +107,12 @@ class TeachConfig:
     """Search teaches the learner beside PPO."""
 
     share: float = item("share of the learner's decisions that search labels", 0.2, **_SHARE)
-    worlds: int = item("worlds in which every action is played out", 16, low=1, high=1024)
+    worlds: int = item(
+        "worlds in which every action is played out; 0: only the deal as it is",
+        16,
+        low=0,
+        high=1024,
+    )
     coef: float = item("weight of the expected lead, in point scales", 12.0, low=0.0, high=100.0)
     weight_before_play: float = item(
         "factor on decisions before the first card, whose leads are several times as large",
@@ -115,8 +120,23 @@ class TeachConfig:
         low=0.0,
         high=1.0,
     )
+    temperature: float = item(
+        "what the logits of cards are divided by in the expected lead, so that cards far behind "
+        "are heard of",
+        1.0,
+        low=0.1,
+        high=100.0,
+    )
     minibatch: int = item("decisions of one step", 1024, low=16)
-    epochs: int = item("times each label is learned from", 4, low=1, high=20)
+    epochs: int = item(
+        "passes of an iteration, each over as many labels as it made, the first over those",
+        4,
+        low=1,
+        high=20,
+    )
+    keep: int = item(
+        "iterations whose labels are kept to be learned from again", 1, low=1, high=10_000
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -293,6 +313,11 @@ def check_config(config: TrainConfig, where: str = "config") -> None:
         problems.append(
             f"{where}.draw.rank_weight: found {config.draw.rank_weight:g}; "
             "allowed: 0 where mode is 'deal'"
+        )
+    if config.teach.keep > 1 and config.teach.epochs == 1:
+        problems.append(
+            f"{where}.teach.keep: found {config.teach.keep}; allowed: 1 where epochs is 1: the "
+            "labels of earlier iterations are learned from in further passes"
         )
     if config.clone.most < config.clone.decisions:
         problems.append(

@@ -12,7 +12,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -39,6 +39,7 @@ from train.cluster import Cluster, Setup, cluster, find_ray
 from train.config import TrainConfig, check_config, load_config, to_toml
 from train.critic import Critic, critic_update
 from train.ema import move_towards
+from train.labels import LabelStore, labels_of
 from train.matches import deals_of
 from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve
 from train.player import Player, cut, join
@@ -164,9 +165,11 @@ def run_training(
         raise RunError(
             f"actors: found {actors}; allowed: 1 to {config.shards}, the shards of the config"
         )
+    variants = [load_variant(name, config.options) for name in config.variants]
+    games = _games(config, config.tables.rule_share)
+    cut(0, games, config.shards, False, length=_length(config, variants), size=config.workers)
     if resume is None:
         _prepare_folder(run)  # all that can be refused before anything is made has been
-    variants = [load_variant(name, config.options) for name in config.variants]
     started = load_weights(init) if init is not None else None
     if started is not None:
         config = dataclasses.replace(
@@ -219,6 +222,30 @@ def _for_actors(config: TrainConfig) -> TrainConfig:
     return dataclasses.replace(config, workers=1, shards=shards)
 
 
+def _games(config: TrainConfig, rule_share: float) -> tuple[int, int, int]:
+    """Returns the deals of an iteration: with four learners, with one, with one among snapshots."""
+    deals = config.ppo.decisions_per_iteration / DECISIONS_PER_DEAL
+    snapshot_share = config.tables.snapshot_share
+    return (
+        round(deals * (1 - rule_share - snapshot_share)),
+        round(4 * deals * rule_share),
+        round(4 * deals * snapshot_share),
+    )
+
+
+def _length(config: TrainConfig, variants: Sequence[Variant]) -> float:
+    """Returns the mean number of deals of a game."""
+    return float(deals_of(variants).mean()) if config.draw.mode == "match" else 1.0
+
+
+def _is_finished(run: Path) -> bool:
+    """Tells whether a run folder holds a run that has learned all it was to learn."""
+    if not (run / BUDGET).is_file():
+        return False
+    budget, done = saving.read_json(run / BUDGET), saving.read_json(run / LATEST)
+    return "ppo" not in budget["open"] and done["decisions"] >= budget["total"]
+
+
 def _prepare_folder(run: Path) -> None:
     """Makes a run folder; refuses one that holds a run.
 
@@ -239,6 +266,7 @@ def _compile(config: TrainConfig, run: Path, columns: npt.NDArray[np.int64]) -> 
         config,
         clone=dataclasses.replace(config.clone, decisions=256, most=256),
         ppo=dataclasses.replace(config.ppo, decisions_per_iteration=256, minibatch=256),
+        teach=dataclasses.replace(config.teach, keep=1),  # nothing is written
     )
     learner = _Learner(Channel(), small, run, columns, None, False)
     for phase in ("clone", "ppo"):
@@ -256,8 +284,11 @@ def _follow(
 ) -> None:
     """What worker processes run."""
     learner = _Learner(channel, config, run, columns, init, resumed)
-    while learner.iterate(None) is not None:
-        pass
+    try:
+        while learner.iterate(None) is not None:
+            pass
+    except RunError:
+        pass  # the leader tells
 
 
 class _Learner:
@@ -293,6 +324,7 @@ class _Learner:
             self.network.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
         )
         self.pool = Pool(run, config.tables.pool_size)
+        self.labels = LabelStore(run, channel.rank, config.teach.keep)
         self.average = copy.deepcopy(self.network) if config.ppo.ema else None
         self.magnet = copy.deepcopy(self.network) if config.ppo.magnet else None
         self.critic: Critic | None = None
@@ -309,6 +341,8 @@ class _Learner:
             tensors = saving.load_training(file, self.network, self.optimizer)
             self.progress = Progress(**load_weights(file).meta["progress"])
             self.pool.load(self.progress.pool)
+            if config.teach.share and self.progress.phase == "ppo" and not _is_finished(run):
+                self.labels.load(self.progress.phase_start, self.progress.iteration)
             self._load_further(tensors, file)
         elif init is not None:
             self.network.load(load_weights(init))
@@ -410,14 +444,13 @@ class _Learner:
         self, num_self: int, num_rule: int, num_snapshot: int = 0, cloning: bool = False
     ) -> Decisions:
         """Plays this process's share of the deals of an iteration, or of the matches they make."""
-        length = deals_of(self.variants).mean() if self.config.draw.mode == "match" else 1.0
         parts = cut(
             self.progress.iteration,
             (num_self, num_rule, num_snapshot),
             self.config.shards,
             cloning,
             tuple(self.pool.members),
-            length,
+            _length(self.config, self.variants),
             self.channel.rank,
             self.channel.size,
         )
@@ -469,12 +502,7 @@ class _Learner:
         mixed = fraction < tables.rule_until or tables.rule_until == 1
         rule_share = tables.rule_share if mixed else 0.0
         self._take_snapshot(fraction)
-        deals = config.decisions_per_iteration / DECISIONS_PER_DEAL
-        batch = self._play(
-            round(deals * (1 - rule_share - tables.snapshot_share)),
-            round(4 * deals * rule_share),
-            round(4 * deals * tables.snapshot_share),
-        )
+        batch = self._play(*_games(self.config, rule_share))
         if self.critic is not None:
             values = self.critic.values(batch.words, batch.numbers, batch.hidden)
             batch = dataclasses.replace(batch, value=values)
@@ -497,10 +525,10 @@ class _Learner:
             self.magnet,
             magnet_coef,
         )
-        if self.config.teach.share:
-            teach_update(
-                self.network, self.optimizer, batch, self.config.teach, self.channel, rng, sums
-            )
+        teach = self.config.teach
+        if teach.share:
+            self._keep_labels(batch)
+            teach_update(self.network, self.optimizer, self.labels, teach, self.channel, rng, sums)
         returns = advantage + batch.value
         self._teach_critic(batch, returns, config.minibatch, config.epochs, sums)
         if self.average is not None:
@@ -518,6 +546,20 @@ class _Learner:
             **self._explained(batch, advantage),
             **self._margins(batch),
         }
+
+    def _keep_labels(self, batch: Decisions) -> None:
+        """Keeps the labels of a rollout.
+
+        Raises:
+            RunError: in all processes, if one of them cannot write its own.
+        """
+        error = None
+        try:
+            self.labels.add(self.progress.iteration, labels_of(batch))
+        except RunError as own:
+            error = own
+        if self.channel.total(np.array([float(error is not None)]))[0]:
+            raise error or RunError(f"run folder: {self.run}: another process cannot write to it")
 
     def _teach_critic(
         self,
@@ -709,6 +751,8 @@ class _Leader:
                 self._evaluate()
             else:
                 self._save()
+            if self._finished():
+                self.learner.labels.clear()
             self._plot()
             if self.board is not None:
                 self.board.close()
@@ -748,6 +792,7 @@ class _Leader:
         )
         saving.prune_checkpoints(self.run_folder, self.kept)
         learner.pool.prune(saving.snapshots_named(self.run_folder))
+        learner.labels.prune(saving.oldest_resumable(self.run_folder))
         self.saved_at = time.monotonic()
         return file
 

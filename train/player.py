@@ -18,6 +18,7 @@ from agents.neural import kernels
 from agents.neural.network import ActorCritic
 from king_env.policy import BatchPolicy
 from king_env.rules.catalogue import Variant
+from train.checkpoint import RunError
 from train.config import TrainConfig
 from train.rollout import GAMES_PER_PART, Decisions, Opponent, Strata, draw_deals, play
 from train.teach import Teacher
@@ -67,12 +68,18 @@ def cut(
         length: deals of a game.
         rank: number of the process.
         size: number of the processes.
+
+    Raises:
+        RunError: if a part would have too many games.
     """
     each = size * shards * length
-    bounds = (GAMES_PER_PART // 2, GAMES_PER_PART // 4, GAMES_PER_PART // 4)
-    num_self, num_rule, num_snapshot = (
-        min(bound, math.ceil(number / each)) for bound, number in zip(bounds, deals, strict=True)
-    )
+    num_self, num_rule, num_snapshot = (math.ceil(number / each) for number in deals)
+    games = num_self + num_rule + num_snapshot
+    if games > GAMES_PER_PART:
+        raise RunError(
+            f"ppo.decisions_per_iteration: {games:,} games in a part; allowed: {GAMES_PER_PART:,}; "
+            "ask for fewer decisions or for more shards"
+        )
     return [
         Part(iteration, rank * shards + shard, num_self, num_rule, num_snapshot, cloning, snapshots)
         for shard in range(shards)

@@ -18,6 +18,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +30,7 @@ from king_env.rules.catalogue import load_variant
 from train.advantage import gae
 from train.cluster import LOCAL, Cluster, Setup, cluster
 from train.config import TableConfig, TrainConfig, load_config
+from train.labels import LabelStore, labels_of
 from train.metrics import Sums
 from train.player import Part, Player, cut, join
 from train.ppo import ppo_update
@@ -159,7 +161,9 @@ def _learn(config: TrainConfig, columns: npt.NDArray[np.int64], made: Decisions)
     ppo_update(network, optimizer, made, advantage, config.ppo, config.ppo.entropy, channel, rng,
                sums)  # fmt: skip
     if config.teach.share:
-        teach_update(network, optimizer, made, config.teach, channel, rng, sums)
+        store = LabelStore(Path(), 0, keep=1)  # writes nothing
+        store.add(0, labels_of(made))
+        teach_update(network, optimizer, store, config.teach, channel, rng, sums)
 
 
 def _fresh(config: TrainConfig, columns: npt.NDArray[np.int64]) -> ActorCritic:

@@ -1,8 +1,8 @@
-"""Teaching: search over sampled worlds says what the learner's own decisions were worth.
+"""Teaching: play-outs say what the actions of the learner's own decisions were worth.
 
-At a share of the learner's decisions every action is played out in the same worlds by the
-rule-based agent. PPO hears of one action in one deal; this hears of all actions in many worlds that
-could have been.
+At a share of the learner's decisions every action is played out by the rule-based agent, from the
+same sampled worlds, or from the deal as it is, of which nothing but the labels is kept. PPO hears
+of one action in one deal; this hears of all actions.
 
 The loss is the policy's expected lead, ``-sum_a pi(a|s) lead(s, a)``. It is linear in the leads, so
 their noise averages out over decisions; a target distribution made of noisy leads would be flat.
@@ -32,9 +32,10 @@ from king_env.engine import sample
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.layout import Games, Tables, allocate
 from train.config import TeachConfig
+from train.labels import LabelStore
 from train.metrics import Sums
 from train.ppo import step
-from train.rollout import DECIDE, Decisions
+from train.rollout import DECIDE
 from train.workers import Channel
 
 MAX_GRAD_NORM: Final = 1.0
@@ -51,7 +52,7 @@ class Teacher:
         self.config = config
         self._worlds = allocate(2)
         self._actions = np.zeros(NUM_ACTIONS, dtype=np.int64)
-        self._values = np.zeros((NUM_ACTIONS, config.worlds), dtype=np.float64)
+        self._values = np.zeros((NUM_ACTIONS, max(1, config.worlds)), dtype=np.float64)
         self._room = np.zeros(NUM_ACTIONS, dtype=np.float32)
 
     def picks(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
@@ -72,15 +73,19 @@ class Teacher:
         Args:
             games: the games.
             tables: rule tables.
-            rows: `[L]` int64, games whose seats to act decide; search sees what they may know.
+            rows: `[L]` int64, games whose seats to act decide; what they may know is
+                all that sampled worlds are made of.
             orders: `[L]` uint8, orders of suits; actions are in canonical suits.
             keys: `[L]` uint64, random keys of the decisions.
         """
-        views = allocate(len(rows))
-        sample.hide_actors(games, tables, rows, views)
+        starts = allocate(len(rows))
+        if self.config.worlds:
+            sample.hide_actors(games, tables, rows, starts)
+        else:
+            starts[:] = games[rows]
         leads = np.empty((len(rows), NUM_ACTIONS), dtype=np.float32)
         value_actions(
-            views, tables, RULE, None, UNLIMITED, self.config.worlds, keys,
+            starts, tables, RULE, None, UNLIMITED, self.config.worlds, keys,
             self._worlds, self._actions, self._values, leads,
         )  # fmt: skip
         features.relabel_values(games, tables, rows, orders, self._room, leads)
@@ -91,38 +96,41 @@ class Teacher:
 def teach_update(
     network: ActorCritic,
     optimizer: torch.optim.Optimizer,
-    batch: Decisions,
+    store: LabelStore,
     config: TeachConfig,
     channel: Channel,
     rng: np.random.Generator,
     sums: Sums,
 ) -> None:
-    """Learns from the labelled decisions of a rollout.
+    """Learns from labels: first from those added last, then from any that are kept.
 
     Args:
         network: learns in place.
         optimizer: its optimizer, learning rate set.
-        batch: this process's decisions.
+        store: this process's labels.
         config: settings.
         channel: the other processes.
-        rng: order of the decisions; differs between processes.
+        rng: which and in what order; differs between processes.
         sums: metrics, added to.
     """
-    count = channel.total(np.array([float(len(batch.labelled))]))[0]
+    newest = store.newest
+    count = channel.total(np.array([float(len(newest))]))[0]
     num_steps = max(1, round(count / config.minibatch))
     share = channel.size * num_steps / max(1.0, count)
     for epoch in range(config.epochs):
-        for part in np.array_split(rng.permutation(len(batch.labelled)), num_steps):
-            pick = batch.labelled[part]
-            logits_NA, _ = network(batch.words[pick], batch.numbers[pick], batch.points[pick])
-            log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(batch.mask[pick]))
-            leads_NA = torch.from_numpy(batch.leads[part])
+        drawn = store.draw(len(newest), rng) if epoch else newest
+        for pick in np.array_split(rng.permutation(len(drawn)), num_steps):
+            labels = drawn.rows(pick)
+            logits_NA, _ = network(labels.words, labels.numbers, labels.points.astype(np.float32))
+            early_N1 = torch.from_numpy(labels.kind == DECIDE)[:, None]
+            logits_NA = torch.where(early_N1, logits_NA, logits_NA / config.temperature)
+            log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(labels.mask))
+            leads_NA = torch.from_numpy(labels.leads.astype(np.float32))
             lead_N = (log_prob_NA.clamp_min(-80).exp() * leads_NA).sum(1)
-            early = batch.kind[pick] == DECIDE
-            weight_N = torch.from_numpy(np.where(early, config.weight_before_play, 1.0)).float()
+            weight_N = torch.where(early_N1[:, 0], config.weight_before_play, 1.0)
             loss = -config.coef * share * (weight_N * lead_N).sum()
             step(network, optimizer, loss, channel, MAX_GRAD_NORM)
             if epoch == 0:  # before most of them were learned from: an honest figure
                 chosen_N = log_prob_NA.detach().argmax(1)
-                groups = {"kind": batch.kind[pick], "stratum": batch.stratum[pick]}
+                groups = {"kind": labels.kind, "stratum": labels.stratum}
                 sums.add("lead", leads_NA.gather(1, chosen_N[:, None])[:, 0], groups)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable
+from importlib.resources import files
+from pathlib import Path
 
 from agents.ids import RELEASED
 from agents.neural.policy import NeuralPolicy
 from agents.neural.weights import CheckpointError, load_weights
 
 
-def folder() -> Traversable:
-    """Returns the folder of the installed package that holds the networks."""
-    return files(__name__)
+def released_file(name: str) -> Path:
+    """Returns the checkpoint of a network that ships.
+
+    Args:
+        name: a key of ``RELEASED``.
+
+    Raises:
+        CheckpointError: if it is not in the installed package.
+    """
+    file = Path(str(files(__name__))) / f"{RELEASED[name]}.safetensors"
+    if not file.is_file():
+        raise CheckpointError(
+            f"agent {name!r}: this version ships no network ({file.name} is missing); train one "
+            "with `king train` and name its run folder instead"
+        )
+    return file
 
 
 def load_released(name: str, sample: bool = False) -> NeuralPolicy:
@@ -25,11 +38,4 @@ def load_released(name: str, sample: bool = False) -> NeuralPolicy:
     Raises:
         CheckpointError: if it is not in the installed package, or broken.
     """
-    file = f"{RELEASED[name]}.safetensors"
-    if not folder().joinpath(file).is_file():
-        raise CheckpointError(
-            f"agent {name!r}: this version ships no network ({file} is missing); train one with "
-            "`king train` and name its run folder instead"
-        )
-    with as_file(folder()) as path:
-        return NeuralPolicy(load_weights(path / file), sample, name=name)
+    return NeuralPolicy(load_weights(released_file(name)), sample, name=name)

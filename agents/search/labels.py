@@ -1,7 +1,7 @@
-"""What sampled worlds say of each action: labels that a network can learn from.
+"""What play-outs say of each action: labels that a network can learn from.
 
-Every action meets the same worlds, each played out by a policy; what counts is by how many points
-an action leads the policy's own choice on average.
+Every action meets the same worlds, sampled ones or the deal as it is, each played out by a policy;
+what counts is by how many points an action leads the policy's own choice on average.
 
 Axes: M rows, W worlds, A actions.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from agents.search.worlds import (
     PLAY_OUT,
     draw_world,
+    end_with_deal,
     equal_cards,
     find_action,
     list_actions,
@@ -41,16 +42,16 @@ def value_actions(
     """Writes by how many points each legal action leads the policy's own choice.
 
     Args:
-        views: `[M]` games, each as its seat to act knows it.
+        views: `[M]` games, each as its seat to act knows it; without worlds the games as they are.
         tables: rule tables.
         policy: number of the policy that plays worlds out, see ``policy_action``.
         net: `Net` where that is NET, else None.
         depth: decisions of a play-out, forced moves apart, that are the policy's; then rule's.
-        num_worlds: worlds W for each action.
+        num_worlds: sampled worlds for each action; 0: the games as they are are the only ones.
         keys: `[M]` uint64, random keys of the decisions.
         worlds: `[2]` games, room for a world and for a play-out.
         actions: `[A]` int64, room.
-        values: `[A, W]` float64, room.
+        values: `[A, W]` float64, room; W is ``num_worlds``, at least 1.
         leads: `[M, A]` float32, out: mean lead in points; 0 for the choice and illegal actions.
     """
     for row in range(views.shape[0]):
@@ -67,10 +68,12 @@ def value_actions(
         favourite = find_action(d, t, actions, size, own)
         par = i64(d.phase != PHASE_PLAY)
         done = i64(0)
-        for w in range(num_worlds):
+        for w in range(max(1, num_worlds)):
             key = draw(keys[row], w)
             worlds[0] = views[row]
-            if not draw_world(worlds[0], t, seat, key):
+            if num_worlds == 0:
+                end_with_deal(worlds[0])
+            elif not draw_world(worlds[0], t, seat, key):
                 break
             for a in range(size):
                 values[a, w] = try_action(

@@ -44,11 +44,17 @@ PLAY_OUT: Final = 1_000_000
 
 
 @inline
-def draw_world(world: Any, t: Any, seat: Any, key: Any) -> bool:
-    """Turns a copied view into a world of one deal; False: the view contradicts itself."""
+def end_with_deal(world: Any) -> None:
+    """Lets a copied game end with its deal, whose points alone count."""
     for other in range(NUM_SEATS):
         world.totals[other] = 0
     world.end = world.position + 1
+
+
+@inline
+def draw_world(world: Any, t: Any, seat: Any, key: Any) -> bool:
+    """Turns a copied view into a world of one deal; False: the view contradicts itself."""
+    end_with_deal(world)
     return sample_record(world, t, seat, key)
 
 

@@ -12,7 +12,7 @@ from train.advantage import gae
 from train.checkpoint import RunError
 from train.config import load_config
 from train.loop import run_training
-from train.player import Part, Player, join
+from train.player import Part, Player, cut, join
 from train.rollout import Decisions, Opponent
 
 from .helpers import small_network, tiny, variants_of
@@ -33,6 +33,14 @@ def test_a_part_is_the_same_whoever_plays_it_and_when() -> None:
         for field in dataclasses.fields(Decisions):
             assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name
     assert not np.array_equal(forwards[0].words[:40], forwards[1].words[:40])
+
+
+def test_an_iteration_is_never_cut_short() -> None:
+    parts = cut(7, (90, 40, 10), shards=4, cloning=False, rank=1, size=2)
+    assert [part.number for part in parts] == [4, 5, 6, 7]
+    assert all((p.num_self, p.num_rule, p.num_snapshot) == (12, 5, 2) for p in parts)
+    with pytest.raises(RunError, match=r"decisions_per_iteration: 70,000 games in a part; allowed"):
+        cut(0, (40_000, 30_000, 0), shards=1, cloning=False)
 
 
 def test_joined_parts_are_one_rollout() -> None:

@@ -25,7 +25,7 @@ from agents.neural.policy import load_policy
 from agents.neural.weights import CheckpointError
 from train import loop
 from train.checkpoint import RunError
-from train.config import DrawConfig, NetworkConfig, TableConfig, TrainConfig
+from train.config import DrawConfig, NetworkConfig, TableConfig, TeachConfig, TrainConfig
 from train.loop import run_training
 from train.metrics import read_metrics
 
@@ -35,6 +35,7 @@ EVERYTHING = tiny(
     total_decisions=9_000,
     network=NetworkConfig(width=32, privileged=True),
     clone=dataclasses.replace(TINY.clone, decisions=1_500, most=1_500),
+    teach=TeachConfig(worlds=4, keep=3),
     tables=TableConfig(rule_share=0.3, snapshot_share=0.3, pool_size=2),
     ppo=dataclasses.replace(TINY.ppo, decisions_per_iteration=1_500, ema=0.8, magnet=0.05),
 )
@@ -82,7 +83,26 @@ def test_a_run_with_everything_goes_on_where_it_died(whole: Path, tmp_path: Path
     assert json.loads((run / "latest.json").read_text())["iteration"] == at - 1
     run_training(EVERYTHING, run, resume=run, progress=False)
     assert digest(run) == digest(whole)
+    assert not (run / "labels").exists()  # it has come to its end
     assert _snapshots(run) >= set(json.loads((run / "latest.json").read_text())["pool"])
+
+
+def test_a_run_whose_labels_are_gone_says_so(tmp_path: Path) -> None:
+    run = stopped(tmp_path / "run", 6)
+    assert list((run / "labels").iterdir())
+    shutil.rmtree(run / "labels")
+    with pytest.raises(RunError, match=r"labels: .*the run cannot go on as it was"):
+        run_training(EVERYTHING, run, resume=run, progress=False)
+
+
+def test_labels_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "labels").parent.mkdir()
+    (run / "labels").write_text("a file where a folder is to be")
+    with pytest.raises(RunError, match=r"^run folder: .*labels: cannot be written"):
+        run_training(EVERYTHING, run, progress=False)
+    (run / "labels").unlink()
+    run_training(EVERYTHING, run, resume=run, progress=False)
 
 
 def test_a_run_from_other_weights_goes_on_where_it_died(whole: Path, tmp_path: Path) -> None:

@@ -61,9 +61,9 @@ def agent_identity(name: str) -> str:
         network = agent_identity(combined.network)
         return f"search {_own_sources('kernels', 'search', 'neural')}, {network}"
     if parsed.name in RELEASED:
-        from agents.pretrained import folder
+        from agents.pretrained import released_file
 
-        name = str(folder() / f"{RELEASED[parsed.name]}.json")
+        name = str(released_file(parsed.name))
     if parsed.name == "exec":
         words = [Path(word) for word in shlex.split(parsed.argument)]
         return f"files {hash_files(path for path in words if path.is_file())}"
