@@ -139,6 +139,7 @@ def network_meta(
     network: ActorCritic, progress: Progress, config: TrainConfig, variants: Sequence[Variant]
 ) -> dict[str, Any]:
     """Returns what a checkpoint says of its network and of how it came about."""
+    learned = {variant.name: variant.data for variant in variants}
     return {
         "format": FORMAT,
         "kind": KIND,
@@ -148,8 +149,8 @@ def network_meta(
         "canonical_suits": config.network.canonical_suits,
         "rule_prior": network.rule_prior,
         "columns": [int(column) for column in network.columns],
-        "variants": [variant.name for variant in variants],
-        "variant_data": [variant.data for variant in variants],
+        "variants": list(learned),
+        "variant_data": list(learned.values()),
         "progress": dict(vars(progress)),
         "decisions": progress.decisions,
         "config": as_data(config),

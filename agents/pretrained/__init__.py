@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 from agents.ids import RELEASED
 from agents.neural.policy import NeuralPolicy
 from agents.neural.weights import CheckpointError, load_weights
+
+FOLDER: Final = Path(str(files(__name__)))
+"""The folder of the installed package that holds the networks."""
 
 
 def released_file(name: str) -> Path:
@@ -19,7 +23,7 @@ def released_file(name: str) -> Path:
     Raises:
         CheckpointError: if it is not in the installed package.
     """
-    file = Path(str(files(__name__))) / f"{RELEASED[name]}.safetensors"
+    file = FOLDER / f"{RELEASED[name]}.safetensors"
     if not file.is_file():
         raise CheckpointError(
             f"agent {name!r}: this version ships no network ({file.name} is missing); train one "

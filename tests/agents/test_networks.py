@@ -50,7 +50,7 @@ def batch_agent(name: str) -> BatchPolicy:
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in place of the package's, with nothing in it."""
-    monkeypatch.setattr(pretrained, "folder", lambda: tmp_path)
+    monkeypatch.setattr(pretrained, "FOLDER", tmp_path)
     return tmp_path
 
 
