@@ -18,8 +18,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.features import canonicalise, real_action
-from agents.neural.opinions import write_points
+from agents.neural.features import (
+    SAME_ORDER,
+    canonicalise,
+    inverse_order,
+    real_action,
+    suit_order,
+)
+from agents.neural.opinions import UNITS, write_points
 from king_env.cards import NUM_CARDS
 from king_env.engine.actions import NUM_ACTIONS, NUM_MASK_WORDS
 from king_env.engine.jit import inline, kernel, lowest, outline
@@ -384,6 +390,20 @@ def network_action(g: Any, t: Any, seat: Any, key: Any, sample: Any, net: Any) -
     else:
         action = best_legal(logits, 0, net.mask)
     return i64(real_action(t, order, action))
+
+
+@inline
+def card_estimate(g: Any, t: Any, net: Any, card: Any) -> Any:
+    """Returns what a network with ``rule_prior`` takes a card to be worth, in points.
+
+    Its logits are the rule-based agent's estimates and its own corrections of them. They are those
+    of the last ``network_action``, which must have been of this game and the seat to act.
+    """
+    order = i64(SAME_ORDER)
+    if net.canonical:
+        order = suit_order(g, t, i64(g.deal.actor))
+    logit = net.logits[0, real_action(t, inverse_order(order), card)]
+    return float(logit) * t.point_scale / (UNITS * net.rule_prior)
 
 
 @kernel

@@ -239,7 +239,7 @@ def ismcts_rows(
             continue
         own = i64(policy_action(policy, net, view, t, draw(key, PLAY_OUT)))
         out[row] = own
-        start_race(d, t, candidates, size, find_action(d, t, candidates, size, own), sums)
+        start_race(view, t, net, candidates, size, find_action(d, t, candidates, size, own), sums)
         trusted = trust if d.phase == PHASE_PLAY else 0.0
         weighed = weigh and d.phase == PHASE_PLAY
         nodes[0, CHILD] = 0

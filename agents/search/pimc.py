@@ -127,7 +127,7 @@ def pimc_rows(
             continue
         own = i64(policy_action(policy, net, view, t, draw(key, PLAY_OUT)))
         out[row] = own
-        start_race(d, t, actions, size, find_action(d, t, actions, size, own), sums)
+        start_race(view, t, net, actions, size, find_action(d, t, actions, size, own), sums)
         trusted = trust if d.phase == PHASE_PLAY else 0.0
         par = i64(d.phase != PHASE_PLAY)
         weighed = weigh and d.phase == PHASE_PLAY

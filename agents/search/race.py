@@ -5,9 +5,10 @@ differences. Worlds are spent by halves: after each round the worse half of the 
 that W worlds for each action on average become up to 4 W for the last ones.
 
 What counts is an action's lead over the policy's own choice. A few worlds are noise, so the lead
-that the rule-based agent's scores of the two cards expect counts as so many worlds too; before
-play, where there are no scores, nothing does. The policy's own choice stays to the end, and is
-played unless another action leads it by ``caution`` standard errors.
+that scores of the two cards expect counts as so many worlds too; before play, where there are no
+scores, nothing does. Scores are the rule-based agent's, or those as a network corrects them. The
+policy's own choice stays to the end, and is played unless another action leads it by ``caution``
+standard errors.
 
 Source: Karnin, Koren, Somekh 2013, "Almost optimal exploration in multi-armed bandits", algorithm 1
 (sequential halving); Efron and Morris 1977, "Stein's paradox in statistics" (shrinking means).
@@ -23,6 +24,7 @@ import numpy as np
 
 from agents.hand_values import CARD_WEIGHTS
 from agents.kernels.cards import card_score, sight_of
+from agents.neural.kernels import card_estimate
 from king_env.engine.jit import inline
 from king_env.engine.layout import PHASE_PLAY, i64
 
@@ -31,18 +33,21 @@ MORE: Final = 4
 
 SCORE, TOTAL, SQUARES = range(3)
 NUM_SUMS: Final = 3
-"""Columns of ``sums``: what the rule-based agent takes the action to be worth, in points; by how
+"""Columns of ``sums``: what the action is taken to be worth beforehand, in points; by how
 much it has led the policy's own choice in the worlds so far, and the sum of those leads' squares.
 The policy's own choice is row 0."""
 
 
 @inline
-def start_race(d: Any, t: Any, actions: Any, size: Any, favourite: Any, sums: Any) -> None:
+def start_race(
+    view: Any, t: Any, net: Any, actions: Any, size: Any, favourite: Any, sums: Any
+) -> None:
     """Puts the favourite first, and writes the sums of a race that no world has been drawn for.
 
     Args:
-        d: the deal, as the seat to act knows it.
+        view: the game, as the seat to act knows it.
         t: its rule table.
+        net: `Net` that has just chosen the favourite, or None where another policy has.
         actions: `[A]` int64, the first ``size`` of which race.
         size: number of actions.
         favourite: place of the policy's own choice.
@@ -54,8 +59,14 @@ def start_race(d: Any, t: Any, actions: Any, size: Any, favourite: Any, sums: An
     for a in range(size):
         for column in range(NUM_SUMS):
             sums[a, column] = 0.0
+    d = view.deal
     if d.phase != PHASE_PLAY:
         return
+    if net is not None:
+        if net.rule_prior > 0.0:
+            for a in range(size):
+                sums[a, SCORE] = card_estimate(view, t, net, i64(actions[a]))
+            return
     hand, unseen, beaten, beating, group = sight_of(d, t)
     for a in range(size):
         sums[a, SCORE] = card_score(

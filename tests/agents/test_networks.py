@@ -130,6 +130,17 @@ def test_the_tree_search_takes_a_network_too(like_rule: Path) -> None:
 
 
 @pytest.mark.slow
+def test_worlds_count_against_the_scores_of_the_network(wild: Path) -> None:
+    """With all trust in them nothing leads its own choice; by those of ``rule`` others would."""
+    games, tables = endgames([find_variant("international", {})], 40, 6, 30)
+    rows = np.flatnonzero(games.deal.phase == PHASE_PLAY)
+    searching = shared.search(f"{wild}+pimc:3,depth=8,trust=1000")
+    found, keys, views = shared.ask(searching, games, tables, rows, 9)
+    own = batch_agent(f"checkpoint:{wild}").act_batch(views, tables, keys)
+    assert len(rows) > 20 and np.mean(found == own) > 0.85
+
+
+@pytest.mark.slow
 def test_the_network_is_the_favourite_and_plays_worlds_out(wild: Path) -> None:
     games, tables = endgames([find_variant("international", {})], 40, 6, 30)
     rows = np.flatnonzero(games.deal.phase == PHASE_PLAY)
