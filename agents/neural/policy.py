@@ -153,7 +153,9 @@ class NeuralPolicy:
             points: `[M, A]` float32, that opinion, see ``opinions.rule_points``.
         """
         logits, values = self.forward(words, numbers)
-        return logits + np.float32(self.weights.rule_prior) * points, values
+        if self.weights.rule_prior > 0:
+            logits += np.float32(self.weights.rule_prior) * points
+        return logits, values
 
     def look(
         self, games: Games, tables: Tables, rows: npt.NDArray[np.int64]
