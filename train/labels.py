@@ -167,7 +167,7 @@ class LabelStore:
 
 
 def _read(file: Path) -> Labels:
-    """Reads what ``Replay`` wrote.
+    """Reads what a ``LabelStore`` wrote.
 
     Raises:
         CheckpointError: if that is not there.
