@@ -56,7 +56,7 @@ from train.rollout import (
     make_opponent,
 )
 from train.teach import teach_update
-from train.workers import Channel, workers
+from train.workers import Channel, ProcessGone, workers
 
 Evaluate: TypeAlias = Callable[[Path], Mapping[str, float]]
 """Takes a checkpoint and returns figures by name, such as ``rule``, ``rule/low``, ``rule/high``."""
@@ -204,13 +204,8 @@ def run_training(
         leader = _Leader(learner, minutes, evaluate, reporter)
         try:
             leader.run()
-        except RuntimeError as error:
-            if channel.size == 1:
-                raise
-            reason = str(error).splitlines()[0]
-            raise RunError(
-                f"a worker process has ended ({reason}); go on with --resume {run}"
-            ) from None
+        except ProcessGone as error:
+            raise RunError(f"{error}; go on with --resume {run}") from None
     return run
 
 
