@@ -533,22 +533,24 @@ def _endgames(cards: int) -> Iterator[Game]:
 def _learned() -> list[Row]:
     """Decisions learned from in a second, play and learning together.
 
-    ``learned`` and ``learned_2`` are PPO alone, in one process and in two; ``learned_taught`` is
-    the shipped config in one process, whose labels take time too.
+    ``learned`` and ``learned_2`` are PPO alone, in one process and in two, ``learned_family`` that
+    with the inputs of the whole family; ``learned_taught`` is the shipped config in two, whose
+    labels take time too.
     """
     return [
-        _learning("learned", workers=1, taught=False),
-        _learning("learned_2", workers=2, taught=False),
-        _learning("learned_taught", workers=1, taught=True),
+        _learning("learned", "international", workers=1, taught=False),
+        _learning("learned_2", "international", workers=2, taught=False),
+        _learning("learned_family", "family", workers=2, taught=False),
+        _learning("learned_taught", "international", workers=2, taught=True),
     ]
 
 
-def _learning(label: str, workers: int, taught: bool) -> Row:
-    """Returns how many decisions a short run learns from in a second of the wall's clock."""
+def _learning(label: str, name: str, workers: int, taught: bool) -> Row:
+    """Returns how many decisions a short run of a config learns from in a second of the clock."""
     from train.config import load_config
     from train.loop import run_training
 
-    config = load_config("international")
+    config = load_config(name)
     config = dataclasses.replace(
         config,
         workers=workers,

@@ -393,16 +393,28 @@ def network_action(g: Any, t: Any, seat: Any, key: Any, sample: Any, net: Any) -
 
 
 @inline
-def card_estimate(g: Any, t: Any, net: Any, card: Any) -> Any:
-    """Returns what a network with ``rule_prior`` takes a card to be worth, in points.
-
-    Its logits are the rule-based agent's estimates and its own corrections of them. They are those
-    of the last ``network_action``, which must have been of this game and the seat to act.
-    """
+def order_back(g: Any, t: Any, net: Any) -> Any:
+    """Returns the order of suits that turns real cards into those of the network's logits."""
     order = i64(SAME_ORDER)
     if net.canonical:
         order = suit_order(g, t, i64(g.deal.actor))
-    logit = net.logits[0, real_action(t, inverse_order(order), card)]
+    return inverse_order(order)
+
+
+@inline
+def card_estimate(t: Any, net: Any, back: Any, card: Any) -> Any:
+    """Returns what a network with ``rule_prior`` takes a card to be worth, in points.
+
+    Its logits are the rule-based agent's estimates and its own corrections of them. They are those
+    of the last ``network_action``, which must have been of this position.
+
+    Args:
+        t: the game's rule table.
+        net: `Net`.
+        back: see ``order_back``.
+        card: a card that is legal.
+    """
+    logit = net.logits[0, real_action(t, back, card)]
     return float(logit) * t.point_scale / (UNITS * net.rule_prior)
 
 

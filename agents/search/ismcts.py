@@ -190,6 +190,7 @@ def ismcts_rows(
     trust: float,
     caution: float,
     weigh: int,
+    early: int,
     keys: Any,
     worlds: Any,
     candidates: Any,
@@ -212,9 +213,10 @@ def ismcts_rows(
         exploration: weight of the confidence term; rewards are payoffs over the variant's scale.
         widen: visits of a node below the root from which on its mover looks for better actions
             than the policy's.
-        trust: worlds that the rule-based agent's scores of two cards count as.
+        trust: worlds that the scores of two cards, see ``race``, count as.
         caution: standard errors that an action must lead the policy's own choice by.
         weigh: 1: worlds in PLAY are drawn in proportion to their likelihoods, 0: uniformly.
+        early: 1: decisions before PLAY are searched too, 0: they are the policy's own.
         keys: `[M]` uint64, random keys of the decisions.
         worlds: `[4]` games, room for a world, for a walk and, with ``weigh``, for candidates.
         candidates: `[A]` int64, room.
@@ -239,6 +241,8 @@ def ismcts_rows(
             continue
         own = i64(policy_action(policy, net, view, t, draw(key, PLAY_OUT)))
         out[row] = own
+        if d.phase != PHASE_PLAY and not early:
+            continue
         start_race(view, t, net, candidates, size, find_action(d, t, candidates, size, own), sums)
         trusted = trust if d.phase == PHASE_PLAY else 0.0
         weighed = weigh and d.phase == PHASE_PLAY

@@ -19,7 +19,6 @@ MAX_ITERATIONS: Final = 1_000_000
 UNLIMITED: Final = 1 << 30
 """Depth of play-outs that a policy plays to the end."""
 
-DEPTH: Final = "8"
 MAX_DEPTH: Final = 1000
 
 NETWORK: Final = "network"
@@ -39,9 +38,10 @@ class PimcSettings:
         worlds: worlds of a decision.
         policy: name of the policy that plays worlds out; a network where it is NETWORK.
         depth: decisions of a play-out that are the policy's, before ``rule`` takes over.
-        trust: worlds that the rule-based agent's scores of two cards count as.
+        trust: worlds that the scores of two cards, see ``race``, count as.
         caution: standard errors by which an action must lead the policy's own choice.
         weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
+        early: decisions before PLAY are searched too; if not they are the policy's own.
         endgame: cards in hand from which on worlds are solved with open cards; 0: never.
         solver: ``paranoid`` or ``maxn``.
     """
@@ -53,6 +53,7 @@ class PimcSettings:
     trust: float = 12.0
     caution: float = 0.3
     weigh: bool = False
+    early: bool = True
     endgame: int = 0
     solver: str = "paranoid"
 
@@ -72,9 +73,10 @@ class IsmctsSettings:
         exploration: weight of the confidence term.
         widen: visits of a node below the root from which on its mover looks for better actions
             than the policy's.
-        trust: worlds that the rule-based agent's scores of two cards count as.
+        trust: worlds that the scores of two cards, see ``race``, count as.
         caution: standard errors by which an action must lead the policy's own choice.
         weigh: worlds in PLAY are drawn in proportion to the likelihood of the play seen.
+        early: decisions before PLAY are searched too; if not they are the policy's own.
         policy: name of the policy that plays worlds out; a network where it is NETWORK.
         depth: decisions of a play-out that are the policy's, before ``rule`` takes over.
     """
@@ -86,6 +88,7 @@ class IsmctsSettings:
     trust: float = 12.0
     caution: float = 0.3
     weigh: bool = False
+    early: bool = True
     policy: str = "rule"
     depth: int = UNLIMITED
 
@@ -98,10 +101,19 @@ class IsmctsSettings:
 SearchSettings: TypeAlias = PimcSettings | IsmctsSettings
 
 SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
-    "pimc": ("endgame", "solver", "trust", "caution", "weigh", "policy"),
-    "ismcts": ("exploration", "widen", "trust", "caution", "weigh", "policy"),
+    "pimc": ("endgame", "solver", "trust", "caution", "weigh", "phases", "policy"),
+    "ismcts": ("exploration", "widen", "trust", "caution", "weigh", "phases", "policy"),
 }
 """Keys of each search."""
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "trust": "12", "caution": "0.3", "weigh": "0", "phases": "all", "policy": "rule"
+}  # fmt: skip
+NETWORK_DEFAULTS: Final[Mapping[str, str]] = {
+    "trust": "40", "caution": "0.3", "weigh": "1", "phases": "play", "depth": "2"
+}  # fmt: skip
+"""With a network: its scores are worth more worlds, and its bids have met bids of many kinds where
+those of play-outs are all its own."""
 
 
 def search_keys(name: str, *, network: bool) -> tuple[str, ...]:
@@ -125,14 +137,16 @@ def search_settings(
     Raises:
         SettingError: if a value is not allowed.
     """
+    given = {**(NETWORK_DEFAULTS if network else DEFAULTS), **options}
     policy, depth = NETWORK, UNLIMITED
     if network:
-        depth = _whole(options.get("depth", DEPTH), "depth", 0, MAX_DEPTH)
+        depth = _whole(given["depth"], "depth", 0, MAX_DEPTH)
     else:
-        policy = _choice(options.get("policy", "rule"), "policy", tuple(POLICY_IDS))
-    caution = _number(options.get("caution", "0.3"), "caution", 0.0, 10.0)
-    weigh = _choice(options.get("weigh", "0"), "weigh", ("0", "1")) == "1"
-    trust = _number(options.get("trust", "12"), "trust", 0.0, 1000.0)
+        policy = _choice(given["policy"], "policy", tuple(POLICY_IDS))
+    caution = _number(given["caution"], "caution", 0.0, 10.0)
+    weigh = _choice(given["weigh"], "weigh", ("0", "1")) == "1"
+    early = _choice(given["phases"], "phases", ("all", "play")) == "all"
+    trust = _number(given["trust"], "trust", 0.0, 1000.0)
     if name == "ismcts":
         return IsmctsSettings(
             name=text.strip(),
@@ -142,6 +156,7 @@ def search_settings(
             trust=trust,
             caution=caution,
             weigh=weigh,
+            early=early,
             policy=policy,
             depth=depth,
         )
@@ -153,6 +168,7 @@ def search_settings(
         trust=trust,
         caution=caution,
         weigh=weigh,
+        early=early,
         endgame=_whole(options.get("endgame", "0"), "endgame", 0, MAX_ENDGAME),
         solver=_choice(options.get("solver", "paranoid"), "solver", ("paranoid", "maxn")),
     )

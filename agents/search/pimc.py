@@ -72,6 +72,7 @@ def pimc_rows(
     trust: float,
     caution: float,
     weigh: int,
+    early: int,
     endgame: int,
     maxn: int,
     budget: int,
@@ -95,9 +96,10 @@ def pimc_rows(
         policy: id of the policy that plays worlds out.
         net: `Net` where that is NET, else None.
         depth: decisions of a play-out, forced moves apart, that are the policy's; then rule's.
-        trust: worlds that the rule-based agent's scores of two cards count as.
+        trust: worlds that the scores of two cards, see ``race``, count as.
         caution: standard errors that an action must lead the policy's own choice by.
         weigh: 1: worlds in PLAY are drawn in proportion to their likelihoods, 0: uniformly.
+        early: 1: decisions before PLAY are searched too, 0: they are the policy's own.
         endgame: cards in hand from which on worlds are solved instead of played out; 0: never.
         maxn: 1: solve by max^n, 0: paranoid.
         budget: positions to look at for one action in one world before it is played out after all.
@@ -127,6 +129,8 @@ def pimc_rows(
             continue
         own = i64(policy_action(policy, net, view, t, draw(key, PLAY_OUT)))
         out[row] = own
+        if d.phase != PHASE_PLAY and not early:
+            continue
         start_race(view, t, net, actions, size, find_action(d, t, actions, size, own), sums)
         trusted = trust if d.phase == PHASE_PLAY else 0.0
         par = i64(d.phase != PHASE_PLAY)

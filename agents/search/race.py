@@ -24,7 +24,7 @@ import numpy as np
 
 from agents.hand_values import CARD_WEIGHTS
 from agents.kernels.cards import card_score, sight_of
-from agents.neural.kernels import card_estimate
+from agents.neural.kernels import card_estimate, order_back
 from king_env.engine.jit import inline
 from king_env.engine.layout import PHASE_PLAY, i64
 
@@ -64,8 +64,9 @@ def start_race(
         return
     if net is not None:
         if net.rule_prior > 0.0:
+            back = order_back(view, t, net)
             for a in range(size):
-                sums[a, SCORE] = card_estimate(view, t, net, i64(actions[a]))
+                sums[a, SCORE] = card_estimate(t, net, back, i64(actions[a]))
             return
     hand, unseen, beaten, beating, group = sight_of(d, t)
     for a in range(size):

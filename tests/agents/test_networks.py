@@ -108,10 +108,14 @@ def test_one_position_and_a_batch_choose_alike_in_every_phase(wild: Path) -> Non
 
 
 @pytest.mark.slow  # this and the next compile search with a network
-@pytest.mark.parametrize("rest", ["+pimc:3,depth=0", "+pimc:3", "+pimc:2,weigh=1,depth=1000"])
-def test_search_from_what_plays_as_rule_is_search_from_rule(like_rule: Path, rest: str) -> None:
-    name = rest.lstrip("+").partition(",depth")[0]
-    agent, plain = shared.search(f"{like_rule}{rest}"), shared.search(name)
+@pytest.mark.parametrize("depth", [0, 8, 1000])
+@pytest.mark.parametrize(
+    "name", ["pimc:3,phases=all,trust=12,weigh=0", "pimc:2,weigh=1,phases=play,trust=40"]
+)
+def test_search_from_what_plays_as_rule_is_search_from_rule(
+    like_rule: Path, name: str, depth: int
+) -> None:
+    agent, plain = shared.search(f"{like_rule}+{name},depth={depth}"), shared.search(name)
     variants = [find_variant(variant, {}) for variant in ("international", "russian_auction")]
     for games, tables in (deals(variants, 4, 6), endgames(variants, 8, 6, 30)):
         rows = np.arange(len(games), dtype=np.int64)
@@ -124,8 +128,11 @@ def test_search_from_what_plays_as_rule_is_search_from_rule(like_rule: Path, res
 def test_the_tree_search_takes_a_network_too(like_rule: Path) -> None:
     games, tables = endgames([find_variant("international", {})], 6, 6, 24)
     rows = np.arange(len(games), dtype=np.int64)
-    expected, _, _ = shared.ask(shared.search("ismcts:30"), games, tables, rows, 9)
-    found, _, _ = shared.ask(shared.search(f"{like_rule}+ismcts:30"), games, tables, rows, 9)
+    name = "ismcts:30,weigh=1,trust=40,phases=play"
+    expected, _, _ = shared.ask(shared.search(name), games, tables, rows, 9)
+    found, _, _ = shared.ask(
+        shared.search(f"{like_rule}+{name},depth=1000"), games, tables, rows, 9
+    )
     assert np.array_equal(found, expected)
 
 
@@ -134,7 +141,7 @@ def test_worlds_count_against_the_scores_of_the_network(wild: Path) -> None:
     """With all trust in them nothing leads its own choice; by those of ``rule`` others would."""
     games, tables = endgames([find_variant("international", {})], 40, 6, 30)
     rows = np.flatnonzero(games.deal.phase == PHASE_PLAY)
-    searching = shared.search(f"{wild}+pimc:3,depth=8,trust=1000")
+    searching = shared.search(f"{wild}+pimc:3,depth=8,trust=1000,weigh=0")
     found, keys, views = shared.ask(searching, games, tables, rows, 9)
     own = batch_agent(f"checkpoint:{wild}").act_batch(views, tables, keys)
     assert len(rows) > 20 and np.mean(found == own) > 0.85
@@ -158,6 +165,18 @@ def test_the_network_is_the_favourite_and_plays_worlds_out(wild: Path) -> None:
         for n in (0, 4, 1000)
     ]
     assert len({tuple(found) for found in by_depth}) == 3
+
+
+@pytest.mark.slow
+def test_before_play_the_network_decides_unless_told_otherwise(wild: Path) -> None:
+    games, tables = deals([find_variant("international", {})], 40, 6)
+    rows = np.arange(len(games), dtype=np.int64)
+    found, keys, views = shared.ask(shared.search(f"{wild}+pimc:4"), games, tables, rows, 9)
+    early = views.deal.phase != PHASE_PLAY
+    own = batch_agent(f"checkpoint:{wild}").act_batch(views, tables, keys)
+    searched, _, _ = shared.ask(shared.search(f"{wild}+pimc:4,phases=all"), games, tables, rows, 9)
+    assert early.sum() > 10 and np.array_equal(found[early], own[early])
+    assert not np.array_equal(searched[early], own[early])
 
 
 @pytest.mark.slow
@@ -207,6 +226,7 @@ def test_the_same_without_the_compiler(wild: Path) -> None:
         ("net+pimc:3,policy=rule", r"unknown key 'policy'.*depth"),
         ("net+pimc:3,depth=x", r"depth: found 'x'; allowed: 0..1000"),
         ("pimc:3,depth=4", r"unknown key 'depth'"),
+        ("pimc:3,phases=bids", r"phases: found 'bids'; allowed: all, play"),
         ("net+search:3", r"no such agent; .*NETWORK\+pimc:W"),
     ],
 )
