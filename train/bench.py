@@ -1,9 +1,9 @@
 """``king bench``: speed on this machine, each row the median of several runs after a warm-up.
 
-A decision is one applied action, forced ones included. Rates are those of one core. Compare rows
-of one run only: a busy machine slows all of them down. ``peer`` names what a row was measured
-against in the same run, ``ratio`` is value divided by the peer's. Other libraries are in
-``train.peers``.
+A decision is one applied action, forced ones included. Rates are those of one core, where a row
+does not say otherwise. Compare rows of one run only: a busy machine slows all of them down.
+``peer`` names what a row was measured against in the same run, ``ratio`` is value divided by the
+peer's. Other libraries are in ``train.peers``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -55,6 +56,7 @@ RAY_PARTS = (8, 64)  # against opponents that search the larger number only
 WIDTH: Final = 256  # of the network, as in the shipped configs
 SEARCHES: Final = (
     "pimc:20", "pimc:20,weigh=1", "pimc:80", "pimc:20,endgame=5", "ismcts:1000",
+    "net+pimc:20",
 )  # fmt: skip
 SOLVED: Final = {"solve": (4, 5, 6, 7), "solve_maxn": (4, 5, 6)}  # cards of each seat
 ENDGAMES: Final = 50  # of each size
@@ -488,7 +490,7 @@ def _search() -> list[Row]:
     rows = []
     for name in SEARCHES:
         rates = _rates(positions.act(make_agent(name)))
-        label = name.replace(":", "_").replace(",", "_").replace("=", "_")
+        label = re.sub(r"\W", "_", name)
         rows.append(_row(label, [1e3 / rate for rate in rates], "ms/decision"))
     return rows
 
@@ -533,20 +535,20 @@ def _endgames(cards: int) -> Iterator[Game]:
 def _learned() -> list[Row]:
     """Decisions learned from in a second, play and learning together.
 
-    ``learned`` and ``learned_2`` are PPO alone, in one process and in two, ``learned_family`` that
-    with the inputs of the whole family; ``learned_taught`` is the shipped config in two, whose
-    labels take time too.
+    ``learned`` and ``learned_2`` are PPO alone, in one process and in two, ``learned_2_family``
+    that with the inputs of the whole family; ``learned_2_taught`` is the shipped config in two,
+    whose labels take time too.
     """
     return [
         _learning("learned", "international", workers=1, taught=False),
         _learning("learned_2", "international", workers=2, taught=False),
-        _learning("learned_family", "family", workers=2, taught=False),
-        _learning("learned_taught", "international", workers=2, taught=True),
+        _learning("learned_2_family", "family", workers=2, taught=False),
+        _learning("learned_2_taught", "international", workers=2, taught=True),
     ]
 
 
 def _learning(label: str, name: str, workers: int, taught: bool) -> Row:
-    """Returns how many decisions a short run of a config learns from in a second of the clock."""
+    """Returns how many decisions a short run learns from in a second of the wall's clock."""
     from train.config import load_config
     from train.loop import run_training
 

@@ -468,6 +468,8 @@ class Leaderboard(WithVariant):
         "ismcts:1000",
         "pimc:20",
         "pimc:80",
+        "net",
+        "net+pimc:20",
     )
     """Two agents or more: names, run folders, checkpoint files, module:Class or exec:COMMAND."""
 

@@ -190,22 +190,22 @@ def run_training(
     reporter = Reporter(run, progress)
     _compile(config, run, columns)
     learner_args = (config, run, columns, init, resume is not None)
-    with ExitStack() as stack:
-        channel = stack.enter_context(workers(config.workers, _follow, learner_args))
-        stack.enter_context(reporter)
-        players = None
-        if ray is not None:
-            opponent = make_opponent(config.tables.against, config.tables.whole_team)
-            setup = Setup(config, variants, opponent, columns)
-            players = stack.enter_context(cluster(ray, actors, setup, reporter.say))
-        if resume is None:
-            saving.replace_file(run / "config.toml", to_toml(config).encode())
-        learner = _Learner(channel, *learner_args, players)
-        leader = _Leader(learner, minutes, evaluate, reporter)
-        try:
-            leader.run()
-        except ProcessGone as error:
-            raise RunError(f"{error}; go on with --resume {run}") from None
+    try:
+        with ExitStack() as stack:
+            channel = stack.enter_context(workers(config.workers, _follow, learner_args))
+            stack.enter_context(reporter)
+            players = None
+            if ray is not None:
+                opponent = make_opponent(config.tables.against, config.tables.whole_team)
+                setup = Setup(config, variants, opponent, columns)
+                players = stack.enter_context(cluster(ray, actors, setup, reporter.say))
+            if resume is None:
+                saving.replace_file(run / "config.toml", to_toml(config).encode())
+            learner = _Learner(channel, *learner_args, players)
+            _Leader(learner, minutes, evaluate, reporter).run()
+    except ProcessGone as error:
+        further = f"go on with --resume {run}" if (run / LATEST).is_file() else "start anew"
+        raise RunError(f"{error}; {further}") from None
     return run
 
 

@@ -4,8 +4,9 @@ Every process runs the same loop on its own deals and holds the same weights. Wi
 nothing is sent. Sums over processes are made in a fixed order, so that runs with the same number of
 processes give the same bits.
 
-Numbers lie in memory that all processes share; a pipe to process 0 tells when they are there. That
-takes a fifth of the time of sockets, which counts where a step takes a few milliseconds.
+Numbers lie in memory that all processes share; a byte in a pipe to or from process 0 tells when
+they are there. That takes a fifth of the time of sending them, by gloo over TCP, which counts where
+a step takes a few milliseconds.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +23,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-ROOM: Final = 1 << 22
-"""Bytes that a process can say at once; what is longer is said in parts."""
+ROOM_BYTES: Final = 1 << 22
+"""What a process can say at once; what is longer is said in parts."""
 READY: Final = b"."
 
 
@@ -36,7 +38,7 @@ class Channel:
     Args:
         rank: number of this process; 0 leads.
         size: number of processes.
-        room: `[size + 1, B]` uint8 in shared memory: a row for each process, one for their sum.
+        rows: `[size + 1, B]` uint8 in shared memory: a row for each process, one for their sum.
         ends: of process 0 the pipes to the others, in order of rank; of those the pipe to it.
     """
 
@@ -44,12 +46,12 @@ class Channel:
         self,
         rank: int = 0,
         size: int = 1,
-        room: npt.NDArray[np.uint8] | None = None,
+        rows: npt.NDArray[np.uint8] | None = None,
         ends: Sequence[Connection] = (),
     ) -> None:
         self.rank = rank
         self.size = size
-        self._room = np.empty((size + 1, 0), dtype=np.uint8) if room is None else room
+        self._rows = np.empty((size + 1, 0), dtype=np.uint8) if rows is None else rows
         self._ends = ends
 
     def average(self, values: Tensor) -> None:
@@ -84,8 +86,8 @@ class Channel:
 
     def _add_up(self, values: npt.NDArray[Any]) -> None:
         """Replaces a flat array by its sum over the processes."""
-        room = self._room[:, : self._room.shape[1] // values.itemsize * values.itemsize]
-        rows = room.view(values.dtype)
+        num_bytes = self._rows.shape[1] // values.itemsize * values.itemsize
+        rows = self._rows[:, :num_bytes].view(values.dtype)
         for start in range(0, len(values), rows.shape[1]):
             part = values[start : start + rows.shape[1]]
             places = rows[:, : len(part)]
@@ -95,7 +97,7 @@ class Channel:
                 self._hear()
                 np.add(places[0], places[1], out=places[-1])
                 for row in places[2:-1]:
-                    places[-1] += row
+                    np.add(places[-1], row, out=places[-1])
                 self._tell()
             else:
                 self._tell()
@@ -120,7 +122,7 @@ class Channel:
 
     def _gone(self, end: Connection) -> ProcessGone:
         rank = self._ends.index(end) + 1 if self.rank == 0 else 0
-        return ProcessGone(f"process {rank} of {self.size} has ended")
+        return ProcessGone(f"learning process {rank} (0 leads, {self.size} in all) has ended")
 
 
 def _work(
@@ -132,57 +134,61 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the leader decides when to stop
     torch.set_num_threads(1)
     try:
-        target(Channel(rank, size, _room(memory, size), [end]), *args)
+        channel = Channel(rank, size, _rows(memory, size), [end])
+        channel._tell()
+        target(channel, *args)
     except ProcessGone:
         pass
 
 
-def _room(memory: Any, size: int) -> npt.NDArray[np.uint8]:
-    """Returns shared memory as rows, see ``Channel``."""
+def _rows(memory: Any, size: int) -> npt.NDArray[np.uint8]:
+    """Returns shared memory as a ``Channel`` wants it."""
     return np.frombuffer(memory, dtype=np.uint8).reshape(size + 1, -1)
 
 
 @contextmanager
 def workers(
-    size: int, target: Callable[..., None], args: Any, room: int = ROOM
+    size: int, target: Callable[..., None], args: Any, room_bytes: int = ROOM_BYTES
 ) -> Iterator[Channel]:
     """Starts ``size - 1`` processes that run ``target(channel, *args)``; gives our own channel.
 
-    Processes are spawned, never forked: start them when the kernels have been compiled.
+    It waits until all have started: from then on they ignore Ctrl-C. Processes are spawned, never
+    forked: start them when the kernels have been compiled.
 
     Args:
         size: number of processes, this one included.
         target: what the others run.
         args: arguments after the channel; pickled.
-        room: bytes that are sent at once, at least 8.
+        room_bytes: what is sent at once, 8 or more.
+
+    Raises:
+        ProcessGone: if a process cannot start.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    if size == 1:
-        try:
-            yield Channel()
-        finally:
-            torch.set_num_threads(threads)
-        return
-    context = multiprocessing.get_context("spawn")
-    memory = context.RawArray("B", (size + 1) * room)
-    processes, ends = [], []
+    processes: list[BaseProcess] = []
+    ends: list[Connection] = []
     try:
+        if size == 1:
+            yield Channel()
+            return
+        context = multiprocessing.get_context("spawn")
+        memory = context.RawArray("B", (size + 1) * room_bytes)
         for rank in range(1, size):
             own, other = context.Pipe()
-            process = context.Process(
-                target=_work, args=(memory, other, rank, size, target, args), daemon=True
-            )
-            process.start()
-            other.close()  # or its end would not be seen
-            processes.append(process)
+            arguments = (memory, other, rank, size, target, args)
+            processes.append(context.Process(target=_work, args=arguments, daemon=True))
             ends.append(own)
-        yield Channel(0, size, _room(memory, size), ends)
+            processes[-1].start()
+            other.close()  # held open here, it would hide that the process has ended
+        channel = Channel(0, size, _rows(memory, size), ends)
+        channel._hear()
+        yield channel
         for process in processes:
             process.join(30)
     finally:
         for process in processes:
             if process.is_alive():
                 process.terminate()
-            process.join(10)
+                process.join(10)
         torch.set_num_threads(threads)

@@ -47,15 +47,15 @@ class PimcSettings:
     """
 
     name: str
-    worlds: int = 20
-    policy: str = "rule"
-    depth: int = UNLIMITED
-    trust: float = 12.0
-    caution: float = 0.3
-    weigh: bool = False
-    early: bool = True
-    endgame: int = 0
-    solver: str = "paranoid"
+    worlds: int
+    policy: str
+    depth: int
+    trust: float
+    caution: float
+    weigh: bool
+    early: bool
+    endgame: int
+    solver: str
 
     @property
     def policy_id(self) -> int:
@@ -82,15 +82,15 @@ class IsmctsSettings:
     """
 
     name: str
-    iterations: int = 1000
-    exploration: float = 2.0
-    widen: int = 100
-    trust: float = 12.0
-    caution: float = 0.3
-    weigh: bool = False
-    early: bool = True
-    policy: str = "rule"
-    depth: int = UNLIMITED
+    iterations: int
+    exploration: float
+    widen: int
+    trust: float
+    caution: float
+    weigh: bool
+    early: bool
+    policy: str
+    depth: int
 
     @property
     def policy_id(self) -> int:
@@ -107,13 +107,16 @@ SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
 """Keys of each search."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
-    "trust": "12", "caution": "0.3", "weigh": "0", "phases": "all", "policy": "rule"
+    "trust": "12", "caution": "0.3", "weigh": "0", "phases": "all", "policy": "rule",
+    "endgame": "0", "solver": "paranoid", "exploration": "2", "widen": "100",
 }  # fmt: skip
+"""What a key is where a name does not give it."""
+
 NETWORK_DEFAULTS: Final[Mapping[str, str]] = {
-    "trust": "40", "caution": "0.3", "weigh": "1", "phases": "play", "depth": "2"
+    **DEFAULTS, "trust": "40", "weigh": "1", "phases": "play", "depth": "2"
 }  # fmt: skip
-"""With a network: its scores are worth more worlds, and its bids have met bids of many kinds where
-those of play-outs are all its own."""
+"""The same with a network. Its own scores are worth more worlds; and its bids have met bids of many
+kinds, where play-outs know one way to bid."""
 
 
 def search_keys(name: str, *, network: bool) -> tuple[str, ...]:
@@ -151,8 +154,8 @@ def search_settings(
         return IsmctsSettings(
             name=text.strip(),
             iterations=_whole(number or "1000", "number of iterations", 1, MAX_ITERATIONS),
-            exploration=_number(options.get("exploration", "2"), "exploration", 0.0, 100.0),
-            widen=_whole(options.get("widen", "100"), "widen", 1, MAX_ITERATIONS),
+            exploration=_number(given["exploration"], "exploration", 0.0, 100.0),
+            widen=_whole(given["widen"], "widen", 1, MAX_ITERATIONS),
             trust=trust,
             caution=caution,
             weigh=weigh,
@@ -169,8 +172,8 @@ def search_settings(
         caution=caution,
         weigh=weigh,
         early=early,
-        endgame=_whole(options.get("endgame", "0"), "endgame", 0, MAX_ENDGAME),
-        solver=_choice(options.get("solver", "paranoid"), "solver", ("paranoid", "maxn")),
+        endgame=_whole(given["endgame"], "endgame", 0, MAX_ENDGAME),
+        solver=_choice(given["solver"], "solver", ("paranoid", "maxn")),
     )
 
 

@@ -14,6 +14,7 @@ from agents import pretrained
 from agents.neural.policy import NeuralPolicy
 from agents.neural.weights import CheckpointError
 from agents.registry import AgentError, make_agent
+from agents.search.names import UNLIMITED, search_settings
 from agents.search.policies import SearchAgent
 from king_env.engine import batch
 from king_env.engine.layout import PHASE_PLAY, PHASES
@@ -168,15 +169,23 @@ def test_the_network_is_the_favourite_and_plays_worlds_out(wild: Path) -> None:
 
 
 @pytest.mark.slow
-def test_before_play_the_network_decides_unless_told_otherwise(wild: Path) -> None:
+@pytest.mark.parametrize("name", ["pimc:4", "ismcts:60"])
+def test_before_play_the_network_decides_unless_told_otherwise(wild: Path, name: str) -> None:
     games, tables = deals([find_variant("international", {})], 40, 6)
-    rows = np.arange(len(games), dtype=np.int64)
-    found, keys, views = shared.ask(shared.search(f"{wild}+pimc:4"), games, tables, rows, 9)
-    early = views.deal.phase != PHASE_PLAY
+    rows = np.flatnonzero(games.deal.phase != PHASE_PLAY)
+    found, keys, views = shared.ask(shared.search(f"{wild}+{name}"), games, tables, rows, 9)
     own = batch_agent(f"checkpoint:{wild}").act_batch(views, tables, keys)
-    searched, _, _ = shared.ask(shared.search(f"{wild}+pimc:4,phases=all"), games, tables, rows, 9)
-    assert early.sum() > 10 and np.array_equal(found[early], own[early])
-    assert not np.array_equal(searched[early], own[early])
+    everywhere = shared.search(f"{wild}+{name},phases=all")
+    searched, _, _ = shared.ask(everywhere, games, tables, rows, 9)
+    assert len(rows) > 10 and np.array_equal(found, own)
+    assert not np.array_equal(searched, own)
+
+
+def test_defaults_with_a_network() -> None:
+    alone = search_settings("pimc", "pimc", "", {})
+    found = search_settings("net+pimc", "pimc", "", {}, network=True)
+    assert (alone.trust, alone.weigh, alone.early, alone.depth) == (12, False, True, UNLIMITED)
+    assert (found.trust, found.weigh, found.early, found.depth) == (40, True, False, 2)
 
 
 @pytest.mark.slow

@@ -127,9 +127,13 @@ if __name__ == "__main__":
 """
 
 
-def start(tmp_path: Path, config: TrainConfig, out: Path, how: str) -> subprocess.Popen[bytes]:
+def start(
+    tmp_path: Path, config: TrainConfig, out: Path, how: str, own_group: bool = False
+) -> subprocess.Popen[bytes]:
+    """Starts a run, ``new`` or ``resume``, if asked in a process group of its own."""
     (tmp_path / "run.py").write_text(SCRIPT)
     (tmp_path / "config.toml").write_text(to_toml(config))
     command = [sys.executable, "run.py", "config.toml", str(out), how]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path})
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=own_group)

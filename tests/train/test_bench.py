@@ -66,7 +66,7 @@ ROWS = {
         *("worlds", "pimc_2", "ismcts_10"),
         *("solve_2_cards", "solve_3_cards", "solve_maxn_2_cards"),
     ],
-    "train": ["learned", "learned_2", "learned_family", "learned_taught"],
+    "train": ["learned", "learned_2", "learned_2_family", "learned_2_taught"],
 }
 
 

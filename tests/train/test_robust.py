@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -317,6 +318,31 @@ def test_a_run_killed_again_and_again_ends_the_same(tmp_path: Path, size: int, m
     assert start(tmp_path, config, killed, "resume").wait(600) == 0
     assert digest(killed) == digest(whole)
     assert not [path for path in killed.rglob("*") if path.suffix == ".tmp"]
+
+
+@pytest.mark.slow
+def test_a_learning_process_that_is_lost_is_told(tmp_path: Path) -> None:
+    config = dataclasses.replace(
+        EVERYTHING,
+        workers=3,
+        output=dataclasses.replace(EVERYTHING.output, eval_every_decisions=3_000),
+    )
+    victims = []
+
+    def kill(checkpoint: Path) -> dict[str, float]:
+        if load_policy(checkpoint).weights.meta["progress"]["decisions"]:
+            victims.extend(multiprocessing.active_children()[-1:])
+            victims[0].kill()
+        return {}
+
+    whole = run_training(config, tmp_path / "whole", progress=False)
+    run = tmp_path / "run"
+    told = r"learning process [12] \(0 leads, 3 in all\) has ended; go on with --resume .*run$"
+    with pytest.raises(RunError, match=told):
+        run_training(config, run, progress=False, evaluate=kill)
+    assert len(victims) == 1 and not multiprocessing.active_children()
+    run_training(config, run, resume=run, progress=False)
+    assert digest(run) == digest(whole)
 
 
 def wait_for(run: Path, iteration: int) -> bool:

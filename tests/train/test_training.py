@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import signal
 import time
 from collections.abc import Mapping
@@ -211,11 +212,11 @@ def test_two_workers_give_the_same_bits_twice(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_saves_and_stops(tmp_path: Path) -> None:
     config = tiny(workers=2, total_decisions=10_000_000)
-    process = start(tmp_path, config, tmp_path / "run", "new")
+    process = start(tmp_path, config, tmp_path / "run", "new", own_group=True)
     deadline = time.monotonic() + 200
     while time.monotonic() < deadline and not (tmp_path / "run" / "latest.json").is_file():
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process gets it
     assert process.wait(60) == 0
     assert load_policy(tmp_path / "run").weights.width == 32
 
