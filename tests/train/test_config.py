@@ -10,7 +10,7 @@ import pytest
 
 from train.config import ConfigError, TrainConfig, config_names, find_config, load_config, to_toml
 
-SHIPPED = ["demo", "family", "international", "turkish_short"]
+SHIPPED = ["demo", "family", "family_match", "international", "turkish_short"]
 
 
 def test_shipped_configs_are_whole_and_allowed() -> None:
