@@ -5,8 +5,7 @@ nothing is sent. Sums over processes are made in a fixed order, so that runs wit
 processes give the same bits.
 
 Numbers lie in memory that all processes share; a byte in a pipe to or from process 0 tells when
-they are there. That takes a fifth of the time of sending them, by gloo over TCP, which counts where
-a step takes a few milliseconds.
+they are there. Nothing but that byte is sent, as a step takes but a few milliseconds.
 """
 
 from __future__ import annotations
