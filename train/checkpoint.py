@@ -313,9 +313,8 @@ def load_learner(
         dotted = key.replace("_", ".", 1)
         if f"{prefix}exp_avg.{dotted}" in tensors:
             optimizer.state[parameter] = {
-                "step": torch.tensor(float(tensors[f"{prefix}step.{dotted}"])),
-                "exp_avg": torch.from_numpy(tensors[f"{prefix}exp_avg.{dotted}"].copy()),
-                "exp_avg_sq": torch.from_numpy(tensors[f"{prefix}exp_avg_sq.{dotted}"].copy()),
+                name: torch.tensor(tensors[f"{prefix}{name}.{dotted}"], device=parameter.device)
+                for name in ("step", "exp_avg", "exp_avg_sq")
             }
 
 

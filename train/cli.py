@@ -293,6 +293,9 @@ class Train:
     actors: Number = None
     """Processes that play, with --ray; one a core of the cluster if left out."""
 
+    device: Annotated[str, tyro.conf.arg(metavar="DEVICE")] = "cpu"
+    """Where networks learn: `cpu`, `cuda` or `cuda:N`. Games are played on the CPU."""
+
     tensorboard: bool = False
     """Write TensorBoard event files into the run folder."""
 
@@ -363,6 +366,7 @@ class Train:
             progress=not self.quiet,
             ray=address,
             actors=self.actors,
+            device=self.device,
         )
         print(f"run folder: {folder}")
         chosen = "" if config.variants[0] == "international" else f" --variant {config.variants[0]}"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
+from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax, tensor_of
 from king_env.engine.observe import BIT_BLOCKS
 from train.config import CloneConfig
 from train.metrics import Sums
@@ -51,20 +51,21 @@ def clone_update(
         channel: the other processes.
         sums: metrics, added to.
     """
+    device = network.device
     count = channel.total(np.array([float(len(batch))]))[0]
     num_steps = max(1, round(count / config.batch))
     # Decisions of one ply lie together in a rollout; a stride mixes the plies.
     order = np.concatenate([np.arange(start, len(batch), num_steps) for start in range(num_steps)])
     for number, pick in enumerate(np.array_split(order, num_steps)):
         with torch.set_grad_enabled(optimizer is not None):
-            points_NA = torch.from_numpy(batch.points[pick])
-            label_N = torch.from_numpy(batch.action[pick])
-            legal_NA = legal_tensor(batch.mask[pick])
+            points_NA = tensor_of(batch.points[pick], device)
+            label_N = tensor_of(batch.action[pick], device)
+            legal_NA = legal_tensor(batch.mask[pick], device)
             logits_NA, value_N = network(batch.words[pick], batch.numbers[pick], batch.points[pick])
             log_prob_NA = masked_log_softmax(logits_NA, legal_NA)
             target_NA = lesson(points_NA, legal_NA, label_N, config.temperature)
             miss_N = -(target_NA * log_prob_NA).sum(1)
-            value_loss_N = 0.5 * (value_N - torch.from_numpy(returns[pick])).square()
+            value_loss_N = 0.5 * (value_N - tensor_of(returns[pick], device)).square()
             loss_N = miss_N + config.value_coef * value_loss_N
         if optimizer is not None:
             loss = loss_N.sum() * (channel.size * num_steps / count)
@@ -79,7 +80,7 @@ def clone_update(
         sums.add("agreement", chosen_N == label_N, groups)
         sums.add("near_agreement", regret_N <= NEAR, groups)
         sums.add("regret", regret_N, groups)
-        _count_ruffs(batch, pick, chosen_N.numpy(), sums)
+        _count_ruffs(batch, pick, chosen_N.cpu().numpy(), sums)
 
 
 def lesson(points_NA: Tensor, legal_NA: Tensor, label_N: Tensor, temperature: float) -> Tensor:

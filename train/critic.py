@@ -16,8 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from agents.neural.network import SparseFirstLayer
-from agents.neural.weights import column_map
+from agents.neural.network import FirstLayer, tensor_of
 from train.metrics import Sums
 from train.ppo import step
 from train.rollout import NUM_HIDDEN
@@ -40,7 +39,7 @@ class Critic(nn.Module):
 
     def __init__(self, columns: npt.NDArray[np.int64], width: int, seed: int) -> None:
         super().__init__()
-        self.column_of = column_map(columns)
+        self.first_layer = FirstLayer(columns)
         generator = torch.Generator().manual_seed(seed % 2**63)
         # As in the actor a tenth of the inputs is on; of the hands it is a fifth.
         inputs = 0.1 * len(columns) + 0.2 * NUM_HIDDEN * 52
@@ -74,13 +73,16 @@ class Critic(nn.Module):
             numbers: `[N, K]` int16.
             hidden: `[N, 3]` uint64, see ``rollout.hidden_hands``.
         """
-        first_NH = SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
-            self.first_weight, self.first_bias, words, numbers, self.column_of
-        )
-        first_NH = first_NH + card_bits(hidden) @ self.hands_weight
+        first_NH = self.first_layer(self.first_weight, self.first_bias, words, numbers)
+        first_NH = first_NH + card_bits(hidden).to(self.device) @ self.hands_weight
         hidden_NH = torch.relu(first_NH)
         hidden_NH = torch.relu(torch.addmm(self.second_bias, hidden_NH, self.second_weight))
         return torch.addmm(self.value_bias, hidden_NH, self.value_weight)[:, 0]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return self.first_weight.device
 
     def values(
         self, words: npt.NDArray[np.uint64], numbers: npt.NDArray[np.int16], hidden: Hidden
@@ -90,7 +92,7 @@ class Critic(nn.Module):
         with torch.no_grad():
             for start in range(0, len(words), CHUNK):
                 part = slice(start, start + CHUNK)
-                out[part] = self(words[part], numbers[part], hidden[part]).numpy()
+                out[part] = self(words[part], numbers[part], hidden[part]).cpu().numpy()
         return out
 
 
@@ -133,7 +135,7 @@ def critic_update(
     for _ in range(epochs):
         for pick in np.array_split(rng.permutation(len(returns)), num_steps):
             value_N = critic(*(part[pick] for part in seen))
-            loss_N = 0.5 * (value_N - torch.from_numpy(returns[pick])).square()
+            loss_N = 0.5 * (value_N - tensor_of(returns[pick], critic.device)).square()
             loss = loss_N.sum() * (channel.size * num_steps / count)
             step(critic, optimizer, loss, channel, max_grad_norm)
             sums.add("critic_loss", loss_N)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
-from agents.neural.network import legal_tensor
+from agents.neural.network import legal_array
 from agents.neural.weights import CheckpointError, read_tensors
 from train.checkpoint import RunError, remove, replace_file, run_error
 from train.rollout import Decisions
@@ -62,7 +62,7 @@ class Labels:
 def labels_of(batch: Decisions) -> Labels:
     """Returns the labelled decisions of a rollout."""
     pick = batch.labelled
-    legal = legal_tensor(batch.mask[pick]).numpy()
+    legal = legal_array(batch.mask[pick])
     return Labels(
         words=batch.words[pick],
         numbers=batch.numbers[pick],
@@ -156,7 +156,7 @@ class LabelStore:
 
     def _write(self, file: Path, labels: Labels) -> None:
         columns: dict[str, Any] = dict(vars(labels))
-        legal = legal_tensor(labels.mask).numpy()
+        legal = legal_array(labels.mask)
         for name in ("points", "leads"):  # few actions are legal
             columns[name] = columns[name][legal]
         try:
@@ -174,7 +174,7 @@ def _read(file: Path) -> Labels:
     """
     columns = read_tensors(file)
     try:
-        legal = legal_tensor(columns["mask"]).numpy()
+        legal = legal_array(columns["mask"])
         for name in ("points", "leads"):
             full = np.zeros(legal.shape, dtype=np.float16)
             full[legal] = columns[name]

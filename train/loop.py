@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.neural.network import ActorCritic
+from agents.neural.network import CPU, ActorCritic
 from agents.neural.weights import (
     LATEST,
     CheckpointError,
@@ -101,6 +101,7 @@ def run_training(
     progress: bool = True,
     ray: str | None = None,
     actors: int | None = None,
+    device: str = CPU.type,
 ) -> Path:
     """Trains and returns the run folder.
 
@@ -117,6 +118,8 @@ def run_training(
         ray: address of a Ray cluster whose actors play, see ``train.cluster``; one process learns.
             The run ends as it would without, of the same config.
         actors: their number; None: one a core of the cluster, as far as there are parts.
+        device: where networks learn, and play outside actors: ``cpu``, ``cuda`` or ``cuda:N``.
+            Games are played on the CPU. A run can go on elsewhere than it began.
 
     Ctrl-C saves a checkpoint and returns.
 
@@ -129,6 +132,7 @@ def run_training(
         find_ray(ray)
     elif actors is not None:
         raise RunError("actors: only with ray")
+    chosen_device = find_device(device)
     if resume is not None:
         for name, value in (("minutes", minutes), ("seed", seed), ("init", init)):
             if value is not None:
@@ -188,8 +192,8 @@ def run_training(
         if started is not None:
             columns = np.union1d(columns, started.columns)
     reporter = Reporter(run, progress)
-    _compile(config, run, columns)
-    learner_args = (config, run, columns, init, resume is not None)
+    _compile(config, run, columns, chosen_device)
+    learner_args = (config, run, columns, init, resume is not None, chosen_device)
     try:
         with ExitStack() as stack:
             channel = stack.enter_context(workers(config.workers, _follow, learner_args))
@@ -207,6 +211,21 @@ def run_training(
         further = f"go on with --resume {run}" if (run / LATEST).is_file() else "start anew"
         raise RunError(f"{error}; {further}") from None
     return run
+
+
+def find_device(name: str) -> torch.device:
+    """Returns a device on which networks can learn.
+
+    Raises:
+        RunError: if there is none of that name.
+    """
+    count = torch.cuda.device_count()
+    allowed = [CPU.type, *(["cuda"] if count else []), *(f"cuda:{n}" for n in range(count))]
+    if name not in allowed:
+        raise RunError(
+            f"device: found {name!r}; torch {torch.__version__} can use here: {', '.join(allowed)}"
+        )
+    return torch.device(name)
 
 
 def _for_actors(config: TrainConfig) -> TrainConfig:
@@ -255,7 +274,9 @@ def _prepare_folder(run: Path) -> None:
         raise saving.run_error(run, error) from None
 
 
-def _compile(config: TrainConfig, run: Path, columns: npt.NDArray[np.int64]) -> None:
+def _compile(
+    config: TrainConfig, run: Path, columns: npt.NDArray[np.int64], device: torch.device
+) -> None:
     """Compiles all kernels of a run by a tiny one, before processes start and time is measured."""
     small = dataclasses.replace(
         config,
@@ -263,7 +284,7 @@ def _compile(config: TrainConfig, run: Path, columns: npt.NDArray[np.int64]) -> 
         ppo=dataclasses.replace(config.ppo, decisions_per_iteration=256, minibatch=256),
         teach=dataclasses.replace(config.teach, keep=1),  # nothing is written
     )
-    learner = _Learner(Channel(), small, run, columns, None, False)
+    learner = _Learner(Channel(), small, run, columns, None, False, device)
     for phase in ("clone", "ppo"):
         learner.progress.phase = phase
         learner.iterate(Budget(256, 256, 256))
@@ -276,9 +297,10 @@ def _follow(
     columns: npt.NDArray[np.int64],
     init: Path | None,
     resumed: bool,
+    device: torch.device,
 ) -> None:
     """What worker processes run."""
-    learner = _Learner(channel, config, run, columns, init, resumed)
+    learner = _Learner(channel, config, run, columns, init, resumed, device)
     try:
         while learner.iterate(None) is not None:
             pass
@@ -297,6 +319,7 @@ class _Learner:
         columns: npt.NDArray[np.int64],
         init: Path | None,
         resumed: bool,
+        device: torch.device,
         cluster: Cluster | None = None,
     ) -> None:
         self.channel = channel
@@ -311,7 +334,7 @@ class _Learner:
             config.network.width,
             derived_seed(config.seed, 4) % 2**63,
             config.network.rule_prior,
-        )
+        ).to(device)
         opponent = make_opponent(config.tables.against, config.tables.whole_team)
         self.player = Player(config, self.variants, opponent, self.network)
         self.cluster = cluster
@@ -326,7 +349,7 @@ class _Learner:
         if config.network.privileged:
             self.critic = Critic(
                 columns, config.network.width, derived_seed(config.seed, 6) % 2**63
-            )
+            ).to(device)
             self.critic_optimizer = torch.optim.Adam(
                 self.critic.parameters(), lr=config.ppo.lr, eps=1e-5, fused=True
             )

@@ -78,7 +78,7 @@ class Sums:
     ) -> None:
         """Adds one value a decision, with the group numbers of the decisions."""
         row = self._values[self.NAMES.index(name)]
-        numbers = values.detach().numpy().astype(np.float64)
+        numbers = values.detach().cpu().numpy().astype(np.float64)
         row[0] += (numbers.sum(), len(numbers))
         start = 1
         for group, labels in self._labels.items():

@@ -146,8 +146,8 @@ class Player:
             logits_NA, values_N = self.network(words, numbers, points)
         actions = np.empty(len(words), dtype=np.int64)
         log_probs = np.empty(len(words), dtype=np.float32)
-        kernels.choose(logits_NA.numpy(), mask, keys, 1, actions, log_probs)
-        return actions, log_probs, values_N.numpy()
+        kernels.choose(logits_NA.cpu().numpy(), mask, keys, 1, actions, log_probs)
+        return actions, log_probs, values_N.cpu().numpy()
 
 
 def join(made: Sequence[Decisions]) -> Decisions:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
+from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax, tensor_of
 from train.config import PPOConfig
 from train.magnet import divergence
 from train.metrics import Sums
@@ -46,27 +46,28 @@ def ppo_losses(
     entropy over legal actions only. Source: Schulman et al. 2017, "Proximal policy optimization
     algorithms", equation 7.
     """
+    device = network.device
     logits_NA, value_N = network(batch.words[pick], batch.numbers[pick], batch.points[pick])
-    legal_NA = legal_tensor(batch.mask[pick])
+    legal_NA = legal_tensor(batch.mask[pick], device)
     log_prob_NA = masked_log_softmax(logits_NA, legal_NA)
-    magnet_N = torch.zeros(len(pick))
+    magnet_N = torch.zeros(len(pick), device=device)
     if magnet is not None:
         with torch.no_grad():
             asked_NA, _ = magnet(batch.words[pick], batch.numbers[pick], batch.points[pick])
             magnet_NA = masked_log_softmax(asked_NA, legal_NA)
         magnet_N = divergence(log_prob_NA, magnet_NA)
-    action_N = torch.from_numpy(batch.action[pick])
+    action_N = tensor_of(batch.action[pick], device)
     log_prob_N = log_prob_NA.gather(1, action_N[:, None])[:, 0]
-    log_ratio_N = log_prob_N - torch.from_numpy(batch.log_prob[pick])
+    log_ratio_N = log_prob_N - tensor_of(batch.log_prob[pick], device)
     ratio_N = log_ratio_N.exp()
-    advantage_N = torch.from_numpy(advantage[pick])
+    advantage_N = tensor_of(advantage[pick], device)
     clipped_N = ratio_N.clamp(1 - clip, 1 + clip) * advantage_N
     # Illegal actions have log-probability -1e9; exp(-80) * -1e9 is 0 to any digit that counts, and
     # exp is many times slower where its result is 0.
     entropy_N = -(log_prob_NA.clamp_min(-80).exp() * log_prob_NA).sum(1)
     return Losses(
         policy=-torch.minimum(ratio_N * advantage_N, clipped_N),
-        value=0.5 * (value_N - torch.from_numpy(returns[pick])).square(),
+        value=0.5 * (value_N - tensor_of(returns[pick], device)).square(),
         entropy=entropy_N,
         log_ratio=log_ratio_N,
         magnet=magnet_N,
@@ -149,8 +150,9 @@ def step(
     if channel.size > 1:
         gradients = [p.grad for p in parameters if p.grad is not None]
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-        channel.average(flat)
-        parts = torch.split(flat, [gradient.numel() for gradient in gradients])
+        mean = flat.cpu()
+        channel.average(mean)
+        parts = torch.split(mean, [gradient.numel() for gradient in gradients])
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
     torch.nn.utils.clip_grad_norm_(parameters, max_grad_norm)

@@ -25,7 +25,7 @@ import torch
 
 from agents.kernels import RULE
 from agents.neural import features
-from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
+from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax, tensor_of
 from agents.search.labels import value_actions
 from agents.search.names import UNLIMITED
 from king_env.engine import sample
@@ -113,6 +113,7 @@ def teach_update(
         rng: which and in what order; differs between processes.
         sums: metrics, added to.
     """
+    device = network.device
     newest = store.newest
     count = channel.total(np.array([float(len(newest))]))[0]
     num_steps = max(1, round(count / config.minibatch))
@@ -122,10 +123,10 @@ def teach_update(
         for pick in np.array_split(rng.permutation(len(drawn)), num_steps):
             labels = drawn.rows(pick)
             logits_NA, _ = network(labels.words, labels.numbers, labels.points.astype(np.float32))
-            early_N1 = torch.from_numpy(labels.kind == DECIDE)[:, None]
+            early_N1 = tensor_of(labels.kind == DECIDE, device)[:, None]
             logits_NA = torch.where(early_N1, logits_NA, logits_NA / config.temperature)
-            log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(labels.mask))
-            leads_NA = torch.from_numpy(labels.leads.astype(np.float32))
+            log_prob_NA = masked_log_softmax(logits_NA, legal_tensor(labels.mask, device))
+            leads_NA = tensor_of(labels.leads.astype(np.float32), device)
             lead_N = (log_prob_NA.clamp_min(-80).exp() * leads_NA).sum(1)
             weight_N = torch.where(early_N1[:, 0], config.weight_before_play, 1.0)
             loss = -config.coef * share * (weight_N * lead_N).sum()

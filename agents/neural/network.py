@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,14 @@ from agents.neural.weights import Weights, column_map, tensor_shapes
 from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
 
+CPU: Final = torch.device("cpu")
+
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int16]
 Points = npt.NDArray[np.float32]
 
 
-class SparseFirstLayer(torch.autograd.Function):
+class _SparseProduct(torch.autograd.Function):
     """The first layer over packed observations, in compiled code both ways."""
 
     @staticmethod
@@ -57,6 +59,55 @@ class SparseFirstLayer(torch.autograd.Function):
         return grad_weight, grad_out.sum(0), None, None, None
 
 
+class FirstLayer(nn.Module):
+    """The first layer over packed observations, of which few inputs are on.
+
+    On the CPU compiled code adds up the rows of the weight that are on. Another device gets the
+    packed observations, unpacks the columns in use and multiplies.
+
+    Args:
+        columns: `[C]` int64, the features in use, rising.
+    """
+
+    def __init__(self, columns: npt.NDArray[np.int64]) -> None:
+        super().__init__()
+        self.column_of = column_map(columns)
+        bits = columns[columns < observe.NUM_BITS]
+        numbers = columns[len(bits) :] - observe.NUM_BITS
+        for name, places in (("word", bits >> 6), ("shift", bits & 63), ("number", numbers)):
+            self.register_buffer(name, torch.from_numpy(places), persistent=False)
+        scales = torch.from_numpy(observe.NUMBER_SCALES[numbers])
+        self.register_buffer("scale", scales, persistent=False)
+        self.word: Tensor
+        self.shift: Tensor
+        self.number: Tensor
+        self.scale: Tensor
+
+    def forward(self, weight: Tensor, bias: Tensor, words: Words, numbers: Numbers) -> Tensor:
+        """Returns `[N, H]` float32.
+
+        Args:
+            weight: `[C, H]`.
+            bias: `[H]`.
+            words: `[N, W]` uint64 bits, suits in canonical order.
+            numbers: `[N, K]` int16.
+        """
+        if weight.device == CPU:
+            return _SparseProduct.apply(  # type: ignore[no-any-return, no-untyped-call]
+                weight, bias, words, numbers, self.column_of
+            )
+        return torch.addmm(bias, self.inputs(words, numbers), weight)
+
+    def inputs(self, words: Words, numbers: Numbers) -> Tensor:
+        """Returns `[N, C]` float32 of packed observations, see ``forward``."""
+        words_NW = tensor_of(words.view(np.int64), self.word.device)
+        bits_NC = (words_NW.index_select(1, self.word) >> self.shift) & 1
+        numbers_NK = tensor_of(numbers, self.word.device)
+        numbers_NC = numbers_NK.index_select(1, self.number) / self.scale
+        bound = observe.NUMBER_BOUND
+        return torch.cat([bits_NC.float(), numbers_NC.clamp(-bound, bound)], dim=1)
+
+
 class ActorCritic(nn.Module):
     """Policy and value of a position.
 
@@ -77,7 +128,7 @@ class ActorCritic(nn.Module):
         super().__init__()
         self.columns = columns
         self.rule_prior = rule_prior
-        self.column_of = column_map(columns)
+        self.first_layer = FirstLayer(columns)
         generator = torch.Generator().manual_seed(seed % 2**63)
         # About a tenth of the inputs of the first layer is on, so its scale follows that.
         scales = {
@@ -111,26 +162,20 @@ class ActorCritic(nn.Module):
         Returns:
             logits_NA, illegal actions included, and values_N in point scales.
         """
-        if self.first_weight.device.type == "cpu":
-            first_NH = SparseFirstLayer.apply(  # type: ignore[no-untyped-call]
-                self.first_weight, self.first_bias, words, numbers, self.column_of
-            )
-        else:
-            first_NH = self.dense_input(words, numbers) @ self.first_weight + self.first_bias
+        first_NH = self.first_layer(self.first_weight, self.first_bias, words, numbers)
         hidden_NH = torch.relu(first_NH)
         hidden_NH = torch.relu(torch.addmm(self.second_bias, hidden_NH, self.second_weight))
         logits_NA = torch.addmm(self.policy_bias, hidden_NH, self.policy_weight)
         if self.rule_prior:
             # Residual policy learning (Silver et al. 2018): the network corrects a given policy.
-            logits_NA = logits_NA + self.rule_prior * torch.from_numpy(points)
+            logits_NA = logits_NA + self.rule_prior * tensor_of(points, self.device)
         values_N = torch.addmm(self.value_bias, hidden_NH, self.value_weight)[:, 0]
         return logits_NA, values_N
 
-    def dense_input(self, words: Words, numbers: Numbers) -> Tensor:
-        """Returns `[N, C]` float32: the columns in use, as another device multiplies them."""
-        bits = observe.unpack_bits(words, observe.NUM_BITS)
-        seen = observe.features(bits, numbers)[:, self.columns]
-        return torch.from_numpy(seen).to(self.first_weight.device)
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie, and what ``forward`` returns."""
+        return self.first_weight.device
 
     def tensors(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights by their names in a checkpoint."""
@@ -155,17 +200,22 @@ class ActorCritic(nn.Module):
         own = self.first_bias.shape[0]
         if weights.width != own:
             raise ValueError(f"width: found {weights.width}; allowed: {own}")
-        places = self.column_of[weights.columns]
+        places = self.first_layer.column_of[weights.columns]
         if (places < 0).any():
             raise ValueError("columns: the checkpoint uses features that this network does not")
         with torch.no_grad():
             for name, parameter in self.named_parameters():
-                tensor = torch.from_numpy(weights.tensors[name.replace("_", ".", 1)])
+                tensor = tensor_of(weights.tensors[name.replace("_", ".", 1)], self.device)
                 if name == "first_weight":
                     parameter.zero_()
-                    parameter[torch.from_numpy(places.astype(np.int64))] = tensor
+                    parameter[tensor_of(places.astype(np.int64), self.device)] = tensor
                 else:
                     parameter.copy_(tensor)
+
+
+def tensor_of(array: npt.NDArray[Any], device: torch.device) -> Tensor:
+    """Returns a tensor on a device; on the CPU it shares the memory of the array."""
+    return torch.from_numpy(array).to(device)
 
 
 def masked_log_softmax(logits_NA: Tensor, legal_NA: Tensor) -> Tensor:
@@ -173,8 +223,13 @@ def masked_log_softmax(logits_NA: Tensor, legal_NA: Tensor) -> Tensor:
     return torch.log_softmax(logits_NA.masked_fill(~legal_NA, kernels.ILLEGAL_LOGIT), dim=-1)
 
 
-def legal_tensor(mask: npt.NDArray[np.uint64]) -> Tensor:
-    """Returns `[N, A]` bool of packed legal actions `[N, 3]`."""
+def legal_array(mask: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Returns `[N, A]` of packed legal actions `[N, 3]`."""
     out = np.empty((len(mask), NUM_ACTIONS), dtype=np.bool_)
     kernels.expand_mask(mask, out)
-    return torch.from_numpy(out)
+    return out
+
+
+def legal_tensor(mask: npt.NDArray[np.uint64], device: torch.device = CPU) -> Tensor:
+    """Returns `[N, A]` bool of packed legal actions `[N, 3]`."""
+    return tensor_of(legal_array(mask), device)

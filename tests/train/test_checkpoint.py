@@ -16,6 +16,7 @@ from agents.neural.network import ActorCritic
 from agents.neural.policy import load_policy
 from agents.neural.weights import CheckpointError, load_weights
 from agents.registry import make_agent
+from king_env.engine import observe
 from king_env.engine.actions import NUM_ACTIONS
 from king_env.engine.layout import allocate
 from king_env.envs.batch import BatchEnv
@@ -32,6 +33,7 @@ from train.checkpoint import (
     thinned_checkpoints,
 )
 from train.config import DrawConfig
+from train.rollout import Decisions
 
 from .helpers import columns_of, sampled, small_network, tiny, variants_of
 
@@ -52,6 +54,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def dense_input(network: ActorCritic, made: Decisions) -> torch.Tensor:
+    """Returns `[D, C]` float32, what environments show of a rollout's positions."""
+    bits = observe.unpack_bits(made.words, observe.NUM_BITS)
+    return torch.from_numpy(observe.features(bits, made.numbers)[:, network.columns])
+
+
 def test_a_checkpoint_gives_the_same_network(run: Path) -> None:
     variants = variants_of("international")
     weights = load_weights(run)
@@ -67,7 +75,7 @@ def test_a_checkpoint_gives_the_same_network(run: Path) -> None:
     with torch.no_grad():
         logits, values = network(made.words, made.numbers, made.points)
         logits -= 0.5 * torch.from_numpy(made.points)
-        dense = network.dense_input(made.words, made.numbers) @ network.first_weight
+        dense = dense_input(network, made) @ network.first_weight
     first = np.maximum(dense.numpy() + weights.tensors["first.bias"], 0)
     assert np.allclose(
         np.maximum(first @ weights.tensors["second.weight"] + weights.tensors["second.bias"], 0)
@@ -89,7 +97,7 @@ def test_the_sparse_gradient_is_the_dense_one() -> None:
     torch.autograd.backward([logits.square().sum() + values.sum()])
     sparse = [p.grad.clone() for p in network.parameters() if p.grad is not None]
     network.zero_grad()
-    hidden = network.dense_input(made.words, made.numbers) @ network.first_weight
+    hidden = dense_input(network, made) @ network.first_weight
     hidden = torch.relu(hidden + network.first_bias)
     hidden = torch.relu(hidden @ network.second_weight + network.second_bias)
     logits = hidden @ network.policy_weight + network.policy_bias
@@ -99,6 +107,15 @@ def test_the_sparse_gradient_is_the_dense_one() -> None:
     assert len(sparse) == len(dense) == 8
     for one, other in zip(sparse, dense, strict=True):
         assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_another_device_sees_the_same_inputs() -> None:
+    variants = variants_of("international", "rifki")
+    network = small_network(variants)
+    made = sampled(network, variants, 10)
+    seen = network.first_layer.inputs(made.words, made.numbers)
+    assert seen.dtype == torch.float32
+    assert torch.allclose(seen, dense_input(network, made), rtol=1e-6, atol=0)
 
 
 def test_a_new_network_on_the_rule_agents_opinion_plays_as_that_agent(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from agents.neural.features import SAME_ORDER
-from agents.neural.network import ActorCritic, legal_tensor, masked_log_softmax
+from agents.neural.network import ActorCritic, legal_array, legal_tensor, masked_log_softmax
 from agents.neural.opinions import DOUBT
 from agents.registry import make_agent
 from king_env.game import Game
@@ -36,7 +36,7 @@ def test_leads_are_over_the_rule_agents_choice_among_legal_actions() -> None:
     made = labelled(TeachConfig(share=0.5, worlds=8))
     assert 0.4 * len(made) < len(made.labelled) < 0.6 * len(made)
     assert len(made.leads) == len(made.labelled)
-    legal = legal_tensor(made.mask[made.labelled]).numpy()
+    legal = legal_array(made.mask[made.labelled])
     assert (made.leads[~legal] == 0).all()
     rows = np.arange(len(made.labelled))
     assert (made.leads[rows, made.action[made.labelled]] == 0).all()
@@ -94,7 +94,7 @@ def test_cards_far_behind_are_heard_of_at_a_higher_temperature(tmp_path: Path) -
     def moved(row: int, temperature: float) -> float:
         """Returns how far a step moves the logit of an action that is better but 10 units back."""
         one = labels.rows(np.array([row]))
-        best, better = np.flatnonzero(legal_tensor(one.mask).numpy()[0])[:2]
+        best, better = np.flatnonzero(legal_array(one.mask)[0])[:2]
         one.points[0], one.leads[0] = -10, 0
         one.points[0, best], one.leads[0, better] = 0, 1
         network = ActorCritic(columns, 32, seed=1, rule_prior=1.0)
@@ -152,7 +152,7 @@ def test_opinions_rank_cards_below_the_choice() -> None:
     assert not len(made.labelled)
     rows = np.arange(len(made))
     assert (made.points[rows, made.action] == 0).all()
-    legal = legal_tensor(made.mask).numpy()
+    legal = legal_array(made.mask)
     early = made.kind == DECIDE
     assert made.points[legal].max() == 0
     assert set(np.unique(made.points[early][legal[early]])) == {DOUBT, 0.0}
@@ -167,6 +167,6 @@ def test_opinions_weigh_alike_in_every_variant() -> None:
         draw = DrawConfig()
         deals = draw_deals(draw, variants, 3, 0, 0, 30, 0)
         made = play(variants, draw, Strata(variants), deals, 3, True, None)
-        legal = legal_tensor(made.mask).numpy() & (made.kind != DECIDE)[:, None]
+        legal = legal_array(made.mask) & (made.kind != DECIDE)[:, None]
         sizes.append(-made.points[legal].mean())
     assert 0.5 < sizes[1] / sizes[0] < 2
