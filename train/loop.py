@@ -101,7 +101,7 @@ def run_training(
     progress: bool = True,
     ray: str | None = None,
     actors: int | None = None,
-    device: str = CPU.type,
+    device: str = "cpu",
 ) -> Path:
     """Trains and returns the run folder.
 
@@ -118,8 +118,9 @@ def run_training(
         ray: address of a Ray cluster whose actors play, see ``train.cluster``; one process learns.
             The run ends as it would without, of the same config.
         actors: their number; None: one a core of the cluster, as far as there are parts.
-        device: where networks learn, and play outside actors: ``cpu``, ``cuda`` or ``cuda:N``.
-            Games are played on the CPU. A run can go on elsewhere than it began.
+        device: where the networks lie: ``cpu``, ``cuda`` or ``cuda:N``. Games are played on the
+            CPU, and actors decide there too. A run can go on elsewhere than it began; it ends with
+            the same bits only where all of it was on the CPU.
 
     Ctrl-C saves a checkpoint and returns.
 
@@ -192,9 +193,9 @@ def run_training(
         if started is not None:
             columns = np.union1d(columns, started.columns)
     reporter = Reporter(run, progress)
-    _compile(config, run, columns, chosen_device)
     learner_args = (config, run, columns, init, resume is not None, chosen_device)
     try:
+        _compile(config, run, columns, chosen_device)
         with ExitStack() as stack:
             channel = stack.enter_context(workers(config.workers, _follow, learner_args))
             stack.enter_context(reporter)
@@ -207,24 +208,31 @@ def run_training(
                 saving.replace_file(run / "config.toml", to_toml(config).encode())
             learner = _Learner(channel, *learner_args, players)
             _Leader(learner, minutes, evaluate, reporter).run()
-    except ProcessGone as error:
+    except (ProcessGone, torch.OutOfMemoryError) as error:
         further = f"go on with --resume {run}" if (run / LATEST).is_file() else "start anew"
-        raise RunError(f"{error}; {further}") from None
+        reason = str(error).partition("\n")[0]
+        raise RunError(f"{reason}; {further}") from None
     return run
 
 
 def find_device(name: str) -> torch.device:
-    """Returns a device on which networks can learn.
+    """Returns a device on which networks can learn: ``cpu``, or one that torch finds and can use.
 
     Raises:
         RunError: if there is none of that name.
     """
-    count = torch.cuda.device_count()
-    allowed = [CPU.type, *(["cuda"] if count else []), *(f"cuda:{n}" for n in range(count))]
+    if name == "cpu":
+        return CPU
+    version = torch.__version__
+    numbered = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+    allowed = ["cpu", *(["cuda"] if numbered else []), *numbered]
     if name not in allowed:
-        raise RunError(
-            f"device: found {name!r}; torch {torch.__version__} can use here: {', '.join(allowed)}"
-        )
+        raise RunError(f"device: found {name!r}; torch {version} finds here: {', '.join(allowed)}")
+    try:
+        torch.ones(1, device=name).add_(1).cpu()
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise RunError(f"device {name!r}: torch {version} cannot use it: {reason}") from None
     return torch.device(name)
 
 

@@ -152,7 +152,8 @@ def step(
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
         mean = flat.cpu()
         channel.average(mean)
-        parts = torch.split(mean, [gradient.numel() for gradient in gradients])
+        flat.copy_(mean)
+        parts = torch.split(flat, [gradient.numel() for gradient in gradients])
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
     torch.nn.utils.clip_grad_norm_(parameters, max_grad_norm)

@@ -28,7 +28,7 @@ Points = npt.NDArray[np.float32]
 
 
 class _SparseProduct(torch.autograd.Function):
-    """The first layer over packed observations, in compiled code both ways."""
+    """The product of ``FirstLayer`` on the CPU, and its gradient, in compiled code."""
 
     @staticmethod
     def forward(
@@ -63,7 +63,8 @@ class FirstLayer(nn.Module):
     """The first layer over packed observations, of which few inputs are on.
 
     On the CPU compiled code adds up the rows of the weight that are on. Another device gets the
-    packed observations, unpacks the columns in use and multiplies.
+    packed observations, unpacks the columns in use and multiplies. Weight and bias belong to the
+    network, whose parameters have the names of a checkpoint.
 
     Args:
         columns: `[C]` int64, the features in use, rising.

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 import torch
 
 from agents.neural import kernels
 from agents.neural.network import ActorCritic
 from king_env.rules.catalogue import Variant, load_variant
+from train import loop
 from train.config import (
     CloneConfig,
     DrawConfig,
@@ -28,6 +30,7 @@ from train.config import (
     TrainConfig,
     to_toml,
 )
+from train.loop import run_training
 from train.rollout import Actor, Decisions, Strata, columns_in_use, draw_deals, play
 
 TINY = TrainConfig(
@@ -105,6 +108,29 @@ def sampled(
     strata = Strata(variants)
     act = actor_of(network)
     return play(variants, draw, strata, deals, 5, canonical, act, privileged=privileged)
+
+
+class Stop(Exception):
+    """What stops a run."""
+
+
+def stopped(config: TrainConfig, out: Path, at: int, device: str = "cpu") -> Path:
+    """Returns a run that died inside an iteration; each one before it was saved."""
+    made = 0
+    iterate = loop._Learner.iterate
+
+    def dying(self: loop._Learner, budget: loop.Budget | None) -> dict[str, object] | None:
+        nonlocal made
+        made += 1
+        if made == at:
+            raise Stop
+        return iterate(self, budget)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop._Learner, "iterate", dying)
+        with pytest.raises(Stop):
+            run_training(config, out, progress=False, device=device)
+    return out
 
 
 def digest(run: Path) -> str:

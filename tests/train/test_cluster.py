@@ -221,7 +221,7 @@ class Dying:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
-        (self.folder / f"{os.getpid()}").write_text("")
+        (self.folder / str(os.getpid())).write_text("")
 
     def act(self, view: Any, rng: Any) -> int:
         raise NotImplementedError

@@ -26,11 +26,11 @@ from agents.neural.policy import load_policy
 from agents.neural.weights import CheckpointError
 from train import loop
 from train.checkpoint import RunError
-from train.config import DrawConfig, NetworkConfig, TableConfig, TeachConfig, TrainConfig
+from train.config import DrawConfig, NetworkConfig, TableConfig, TeachConfig
 from train.loop import run_training
 from train.metrics import read_metrics
 
-from .helpers import TINY, digest, start, tiny
+from .helpers import TINY, Stop, digest, start, stopped, tiny
 
 EVERYTHING = tiny(
     total_decisions=9_000,
@@ -48,29 +48,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_training(EVERYTHING, tmp_path_factory.mktemp("runs") / "whole", progress=False)
 
 
-class Stop(Exception):
-    pass
-
-
-def stopped(out: Path, at: int, config: TrainConfig = EVERYTHING) -> Path:
-    """Returns a run that died inside an iteration; each one before it was saved."""
-    made = 0
-    iterate = loop._Learner.iterate
-
-    def dying(self: loop._Learner, budget: loop.Budget | None) -> dict[str, object] | None:
-        nonlocal made
-        made += 1
-        if made == at:
-            raise Stop
-        return iterate(self, budget)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop._Learner, "iterate", dying)
-        with pytest.raises(Stop):
-            run_training(config, out, progress=False)
-    return out
-
-
 def test_two_runs_with_one_seed_are_the_same(whole: Path, tmp_path: Path) -> None:
     again = run_training(EVERYTHING, tmp_path / "again", progress=False)
     assert digest(again) == digest(whole)
@@ -80,7 +57,7 @@ def test_two_runs_with_one_seed_are_the_same(whole: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("at", [1, 3, 7])
 def test_a_run_with_everything_goes_on_where_it_died(whole: Path, tmp_path: Path, at: int) -> None:
-    run = stopped(tmp_path / "run", at)
+    run = stopped(EVERYTHING, tmp_path / "run", at)
     assert json.loads((run / "latest.json").read_text())["iteration"] == at - 1
     run_training(EVERYTHING, run, resume=run, progress=False)
     assert digest(run) == digest(whole)
@@ -89,7 +66,7 @@ def test_a_run_with_everything_goes_on_where_it_died(whole: Path, tmp_path: Path
 
 
 def test_a_run_whose_labels_are_gone_says_so(tmp_path: Path) -> None:
-    run = stopped(tmp_path / "run", 6)
+    run = stopped(EVERYTHING, tmp_path / "run", 6)
     assert list((run / "labels").iterdir())
     shutil.rmtree(run / "labels")
     with pytest.raises(RunError, match=r"labels: .*the run cannot go on as it was"):
@@ -127,7 +104,7 @@ def _snapshots(run: Path) -> set[int]:
 
 
 def test_what_a_kill_leaves_behind_is_cleared(whole: Path, tmp_path: Path) -> None:
-    run = stopped(tmp_path / "run", 4)
+    run = stopped(EVERYTHING, tmp_path / "run", 4)
     half = run / "checkpoints" / ".0004.safetensors.tmp"
     half.write_bytes(b"half")
     lost = run / "checkpoints" / "0400.safetensors"  # written, but not pointed to yet
@@ -208,7 +185,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(whole: Path, tmp_path: Path) -> None:
-    run = stopped(tmp_path / "run", 3)
+    run = stopped(EVERYTHING, tmp_path / "run", 3)
     shutil.move(run / "checkpoints", tmp_path / "aside")
     shutil.copytree(tmp_path / "aside", run / "checkpoints")
     save = loop._Leader._save
