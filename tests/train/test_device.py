@@ -39,7 +39,7 @@ EVERYTHING = tiny(
 COPIES = (torch.ops.aten.copy_, torch.ops.aten._to_copy)
 
 
-class OneDevice(TorchDispatchMode):
+class OneDevice(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch gives it no types
     """Lets nothing but a copy take tensors of several devices; single numbers may lie anywhere.
 
     A number fetched from a tensor without numbers is 1.
@@ -69,7 +69,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(loop, "_compile", lambda *args: None)
     monkeypatch.setattr(torch.Tensor, "cpu", fetch)
     monkeypatch.setattr(torch.optim, "Adam", plain_adam)
-    with OneDevice():
+    with OneDevice():  # type: ignore[no-untyped-call]
         yield "meta"
 
 
