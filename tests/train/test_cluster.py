@@ -317,7 +317,8 @@ def test_lost_actors_change_nothing(
     run = run_training(often, tmp_path / "run", evaluate=disturb, ray=nodes.address)
     said = capfd.readouterr().err
     assert len(done) > 4
-    assert said.count("an actor was lost, another is started, no decision is lost") == 2
+    # Ray may put the next actor on the node that it has not yet found to be gone.
+    assert said.count("an actor was lost, another is started, no decision is lost") >= 2
     assert digest(run) == digest(alone)
 
 
