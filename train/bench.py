@@ -86,7 +86,7 @@ def measure(group: str, progress: Progress | None = None, *, peers: bool = False
 
     Returns:
         ``{machine, rows: [{name, value, unit, spread, peer, ratio}]}``; spread is (largest -
-        smallest) / median of the runs.
+        smallest) / median of the runs, None where one value is all there is.
 
     Raises:
         ValueError: if there is no such group.
@@ -146,7 +146,7 @@ def to_text(result: dict[str, Any]) -> Table:
             row["name"],
             f"{value:,.0f}" if value >= 100 else f"{value:.2f}",
             row["unit"],
-            f"{row['spread']:.0%}",
+            "" if row["spread"] is None else f"{row['spread']:.0%}",
             row["peer"] or "",
             "" if row["ratio"] is None else f"{row['ratio']:.2f}",
         )
@@ -158,7 +158,9 @@ def _row(
 ) -> Row:
     """Returns a row from the values of several runs."""
     value = statistics.median(values)
-    spread = (max(values) - min(values)) / value if value else 0.0
+    spread = None
+    if len(values) > 1:
+        spread = (max(values) - min(values)) / value if value else 0.0
     return {
         "name": name,
         "value": value,
