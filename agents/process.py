@@ -290,12 +290,13 @@ def _read(source: BinaryIO, lines: queue.Queue[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and its children, and waits for it."""
-    if process.poll() is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except (AttributeError, OSError):  # a system without groups of processes
-            process.kill()
+    """Ends a process and its children, which may have outlived it, and waits for it."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:  # there is none left
+        pass
+    except (AttributeError, OSError):  # a system without groups of processes
+        process.kill()
     if process.stdin is not None:
         try:
             process.stdin.close()

@@ -300,9 +300,9 @@ def _start_process(parsed: AgentName) -> Policy:
 def _make_foreign(parsed: AgentName, entry: EntryPoint, seed: int) -> Policy:
     try:
         factory = entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever somebody else's code may raise
         raise AgentError(
-            f"agent {parsed.text!r}: entry point {entry.value} cannot be loaded: {error}"
+            f"agent {parsed.text!r}: entry point {entry.value} cannot be loaded: {_told(error)}"
         ) from error
     given: dict[str, Any] = dict(parsed.options)
     if parsed.argument:
@@ -325,9 +325,9 @@ def _make_class(parsed: AgentName, seed: int) -> Policy | None:
         raise AgentError(
             f"agent {parsed.text!r}: module {parsed.name!r} cannot be imported: {error}"
         ) from error
-    except ImportError as error:
+    except Exception as error:  # whatever somebody else's code may raise
         raise AgentError(
-            f"agent {parsed.text!r}: module {parsed.name!r} cannot be imported: {error}"
+            f"agent {parsed.text!r}: module {parsed.name!r} cannot be imported: {_told(error)}"
         ) from error
     factory = getattr(module, parsed.argument, None)
     if factory is None:
@@ -337,6 +337,11 @@ def _make_class(parsed: AgentName, seed: int) -> Policy | None:
             f"{suggest(parsed.argument, public)}"
         )
     return _call(parsed, factory, dict(parsed.options), seed)
+
+
+def _told(error: Exception) -> str:
+    """Returns the kind of an error and what it says."""
+    return f"{type(error).__name__}: {error}"
 
 
 def _call(parsed: AgentName, factory: Any, given: dict[str, Any], seed: int) -> Policy:
@@ -361,7 +366,10 @@ def _call(parsed: AgentName, factory: Any, given: dict[str, Any], seed: int) -> 
         signature.bind(**given)
     except TypeError as error:
         raise AgentError(f"agent {parsed.text!r}: {error}") from None
-    agent = factory(**given)
+    try:
+        agent = factory(**given)
+    except Exception as error:  # whatever somebody else's code may raise
+        raise AgentError(f"agent {parsed.text!r}: cannot be made: {_told(error)}") from error
     if not (
         callable(getattr(agent, "act", None)) and isinstance(getattr(agent, "name", None), str)
     ):

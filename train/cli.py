@@ -21,6 +21,7 @@ import tyro
 
 from agents.ids import RELEASED
 from king_env.rules.catalogue import Variant, load_variant, variant_names
+from train.folders import free_folder, only_one
 
 if TYPE_CHECKING:
     from king_env.policy import Policy
@@ -749,14 +750,6 @@ def make_agents(names: Sequence[str], seed: int) -> list[Policy]:
     return [made[name] for name in names]
 
 
-def free_folder(parent: Path, name: str) -> Path:
-    """Returns the first of ``parent/name-1``, ``-2`` ... that does not exist."""
-    number = 1
-    while (parent / f"{name}-{number}").exists():
-        number += 1
-    return parent / f"{name}-{number}"
-
-
 def is_same_run(given: TrainConfig, stored: TrainConfig) -> bool:
     """Tells whether a config can be the one of a run, which may have had another seed or size."""
     output = dataclasses.replace(given.output, tensorboard=stored.output.tensorboard)
@@ -779,26 +772,6 @@ def print_rich(content: Any) -> None:
     if not console.is_terminal:
         console.width = max(console.width, 120)
     console.print(content, highlight=False)
-
-
-@contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Keeps a second process out of a folder while the block runs, where the system can.
-
-    Raises:
-        InputError: if another process is at work there.
-    """
-    try:
-        import fcntl
-    except ImportError:  # not on this system
-        yield
-        return
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(f"{folder}: another process is at work there") from None
-        yield
 
 
 class BoardProgress:
@@ -863,10 +836,10 @@ def evaluation_during_training(
     """Returns the function by which training evaluates a checkpoint: development deals only."""
 
     def run(checkpoint: Path) -> Mapping[str, float]:
-        from agents.registry import make_agent
+        from agents.neural.policy import load_policy
         from train.evaluation.duplicate import evaluate
 
-        candidate = make_agent(f"checkpoint:{checkpoint}")
+        candidate = load_policy(checkpoint)
         figures: dict[str, float] = {}
         for name in dict.fromkeys(config.variants):
             variant = load_variant(name, config.options)

@@ -314,7 +314,7 @@ def cluster(address: str, actors: int | None, setup: Setup, say: Say) -> Iterato
     try:
         try:
             ray.init(address=address, **settings)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise RunError(
                 f"ray {address!r}: {_first_line(error)}; allowed: {LOCAL}, auto, or HOST:PORT of "
                 "a cluster that this machine is in"

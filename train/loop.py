@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,9 +41,10 @@ from train.cluster import Cluster, Setup, cluster, find_ray
 from train.config import TrainConfig, check_config, load_config, to_toml
 from train.critic import Critic, critic_update
 from train.ema import move_towards
+from train.folders import only_one
 from train.labels import LabelStore, labels_of
 from train.matches import deals_of
-from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve
+from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve, read_metrics
 from train.player import Player, cut, join
 from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
@@ -145,7 +148,6 @@ def run_training(
                 "stopped before it wrote one starts anew"
             )
         config = load_config(run / "config.toml")
-        saving.clean_up(run)
     else:
         run = out
         if seed is not None:
@@ -173,8 +175,6 @@ def run_training(
     variants = [load_variant(name, config.options) for name in config.variants]
     games = _games(config, config.tables.rule_share)
     cut(0, games, config.shards, False, length=_length(config, variants), size=config.workers)
-    if resume is None:
-        _prepare_folder(run)  # all that can be refused before anything is made has been
     started = load_weights(init) if init is not None else None
     if started is not None:
         config = dataclasses.replace(
@@ -187,16 +187,23 @@ def run_training(
             ),
         )
     if resume is not None:
-        columns = load_weights(run).columns
+        weights = load_weights(run)
+        _check_rules(run, weights, variants)
+        columns = weights.columns
     else:
         columns = columns_in_use(variants, config.draw, config.network.canonical_suits)
         if started is not None:
             columns = np.union1d(columns, started.columns)
-    reporter = Reporter(run, progress)
-    learner_args = (config, run, columns, init, resume is not None, chosen_device)
+    if resume is None:
+        _prepare_folder(run)  # all that can be refused before anything is made has been
     try:
-        _compile(config, run, columns, chosen_device)
         with ExitStack() as stack:
+            stack.enter_context(only_one(run))
+            if resume is not None:
+                saving.clean_up(run)
+            reporter = Reporter(run, progress)
+            _compile(config, run, columns, chosen_device)
+            learner_args = (config, run, columns, init, resume is not None, chosen_device)
             channel = stack.enter_context(workers(config.workers, _follow, learner_args))
             stack.enter_context(reporter)
             players = None
@@ -260,6 +267,17 @@ def _length(config: TrainConfig, variants: Sequence[Variant]) -> float:
     return float(deals_of(variants).mean()) if config.draw.mode == "match" else 1.0
 
 
+def _check_rules(run: Path, weights: Weights, variants: Sequence[Variant]) -> None:
+    """Refuses to go on with a run whose variants are no longer what they were."""
+    known = dict(zip(weights.meta["variants"], weights.meta["variant_data"], strict=True))
+    for variant in variants:
+        if known.get(variant.name) != json.loads(json.dumps(variant.data)):
+            raise RunError(
+                f"{run}: variant {variant.name}: its rules are not those that the run began with; "
+                f"give it those again, or start a new run with --init {run}"
+            )
+
+
 def _is_finished(run: Path) -> bool:
     """Tells whether a run folder holds a run that has learned all it was to learn."""
     if not (run / BUDGET).is_file():
@@ -308,12 +326,19 @@ def _follow(
     device: torch.device,
 ) -> None:
     """What worker processes run."""
-    learner = _Learner(channel, config, run, columns, init, resumed, device)
+    try:
+        learner = _Learner(channel, config, run, columns, init, resumed, device)
+    except ValueError as error:  # the leader hears only that this process has gone
+        print(f"king: learning process {channel.rank}: {error}", file=sys.stderr)
+        return
     try:
         while learner.iterate(None) is not None:
             pass
     except RunError:
         pass  # the leader tells
+    except torch.OutOfMemoryError as error:
+        reason = str(error).partition("\n")[0]
+        print(f"king: learning process {channel.rank}: {reason}", file=sys.stderr)
 
 
 class _Learner:
@@ -665,10 +690,15 @@ class _Leader:
         self.reporter = reporter
         self.start = time.monotonic()
         self.saved_at = self.start
-        self.kept = saving.thinned_checkpoints(self.run_folder)
         self.evaluation_s = 0.0
         self.stopping = False
-        self.metrics = MetricsFile(self.run_folder / "metrics.jsonl", learner.progress.iteration)
+        metrics_file = self.run_folder / "metrics.jsonl"
+        self.metrics = MetricsFile(metrics_file, learner.progress.iteration)
+        self.kept = saving.thinned_checkpoints(self.run_folder) | {
+            f"{entry['iteration']:04d}"
+            for entry in read_metrics(metrics_file)
+            if entry["phase"] == "evaluation"
+        }
         clone = self.config.clone
         self.budget = Budget(clone.decisions, clone.most, self.config.total_decisions)
         self.open: set[str] = {"clone", "ppo"} if minutes is not None else set()

@@ -35,17 +35,17 @@ METRICS: Final[Mapping[str, str]] = {
     "kl": "estimate of the divergence of the old policy from the new one, nats",
     "magnet_kl": "divergence of the policy from the one that PPO started with, nats",
     "clipped": "share of decisions whose ratio lies outside the clip range",
-    "clone_loss": "cross-entropy against the rule-based agent's action, nats",
+    "clone_loss": "cross-entropy against the rule-based agent's opinion, or its action, nats",
     "lead": "point scales by which search prefers the most likely action to the rule-based agent's",
     "agreement": "share of decisions on which the most likely action is the rule-based agent's",
     "near_agreement": "the same, or one valued within a 64th of the point scale of its own",
     "regret": "64ths of the point scale by which the rule-based agent prefers its own action",
     "ruffs_found": "share of the rule-based agent's winning ruffs where the network wins too",
-    "margin": "points a deal over the table mean, sampled play, among three rule-based players",
+    "margin": "points a deal over the table mean, sampled play, among three of tables.against",
     "margin_se": "its standard error, deals taken as independent",
     "pool_margin": "the same among three copies of an earlier self",
     "pool_margin_se": "its standard error",
-    "first_places": "share of matches won among three rule-based players, shared places split",
+    "first_places": "share of matches won among three of tables.against, shared places split",
 }
 """Metrics by name. ``NAME/KIND`` and ``NAME/STRATUM`` are the same over a kind of decision (decide,
 lead, follow, discard) or over what is played (a contract; auction, choose), ``VARIANT:NAME`` where
@@ -156,10 +156,13 @@ def plot_curve(run: Path) -> None:
             [entry["decisions"] / 1e6 for entry in margins],
             smoothed([entry["margin"] for entry in margins], 0.8),
             color="tab:gray",
-            label="training tables with three rule (sampled play, smoothed)",
+            label="training tables with three others (sampled play, smoothed)",
         )
     names = sorted({key for entry in entries for key in entry if key.startswith("eval/")})
-    for name in [name for name in names if not name.endswith(("/low", "/high"))][:8]:
+    names = [name for name in names if not name.endswith(("/low", "/high"))]
+    if len(names) > 8:  # of several variants: the strongest baseline
+        names = [name for name in names if name.endswith("/rule")]
+    for name in names:
         points = [entry for entry in entries if entry.get(name) is not None]
         x = [entry["decisions"] / 1e6 for entry in points]
         line = axes.plot(x, [entry[name] for entry in points], "o-", label=name[5:])

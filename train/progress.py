@@ -104,7 +104,7 @@ class Reporter:
         figures = [
             f"{name[5:]} {value:+.1f}"
             for name, value in entry.items()
-            if name.startswith("eval/") and name.count("/") == 1
+            if name.startswith("eval/") and not name.endswith(("/low", "/high"))
         ]
         self.best = "evaluated: " + ", ".join(figures)
         self.say(f"[{time.monotonic() - self.started:6.0f} s] {self.best}")

@@ -108,13 +108,13 @@ def find_checkpoint(path: str | Path) -> Path:
         raise CheckpointError(f"checkpoint {path}: there is no such file or folder")
     if (path / LATEST).is_file():
         return find_checkpoint(path / _latest(path / LATEST))
-    found = sorted(file for file in path.glob("*.safetensors") if file.stem.isdigit())
+    found = [file for file in path.glob("*.safetensors") if file.stem.isdigit()]
     if not found:
         raise CheckpointError(
             f"checkpoint {path}: the folder holds no checkpoint; expected {LATEST} of a run, "
             "or files such as 0100.safetensors"
         )
-    return found[-1]
+    return max(found, key=lambda file: int(file.stem))
 
 
 def _latest(path: Path) -> str:

@@ -25,7 +25,15 @@ import numpy as np
 
 from agents.hand_values import HAND_MEANS
 from agents.search.likely import draw_fitting_world
-from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
+from agents.search.race import (
+    MORE,
+    VALUE,
+    best_action,
+    count_leads,
+    halve,
+    next_worlds,
+    start_race,
+)
 from agents.search.worlds import (
     PLAY_OUT,
     contract_par,
@@ -264,7 +272,6 @@ def ismcts_rows(
                     spend = i64(0)  # the view contradicts itself: no real game does
                     break
                 done += 1
-                first = 0.0
                 for a in range(alive):
                     worlds[1] = worlds[0]
                     child = find_child(nodes, i64(0), candidates[a])
@@ -273,10 +280,8 @@ def ismcts_rows(
                         world_key, child,
                         actions, nodes, rewards, path, used,
                     )  # fmt: skip
-                    if a == 0:
-                        first = value
-                    else:
-                        count_lead(sums, a, value - first)
+                    sums[a, VALUE] = value
+                count_leads(sums, alive)
             if done > 0 and alive > 2:
                 alive = halve(candidates, sums, alive, done, trusted)
         if done > 0:

@@ -17,7 +17,15 @@ from typing import Any
 
 from agents.search.endgame import FAILED, points_so_far, solve_maxn, solve_paranoid
 from agents.search.likely import draw_fitting_world
-from agents.search.race import MORE, best_action, count_lead, halve, next_worlds, start_race
+from agents.search.race import (
+    MORE,
+    VALUE,
+    best_action,
+    count_leads,
+    halve,
+    next_worlds,
+    start_race,
+)
 from agents.search.worlds import (
     PLAY_OUT,
     find_action,
@@ -153,26 +161,24 @@ def pimc_rows(
                     spend = i64(0)  # the view contradicts itself: no real game does
                     break
                 done += 1
-                first = 0.0
+                exact = solved
                 for a in range(alive):
-                    found = i64(FAILED)
-                    if solved:
-                        found = solve_action(
-                            worlds, i64(0), t, seat, actions[a], maxn,
-                            stack, numbers, masks, table_keys, entries, world_key, budget,
-                        )  # fmt: skip
-                    if found == FAILED:
-                        chance = draw(world_key, PLAY_OUT)
-                        value = try_action(
+                    if not exact:
+                        break
+                    found = solve_action(
+                        worlds, i64(0), t, seat, actions[a], maxn,
+                        stack, numbers, masks, table_keys, entries, world_key, budget,
+                    )  # fmt: skip
+                    sums[a, VALUE] = 0.25 * found
+                    exact = found != FAILED
+                if not exact:  # all in the same way: solved and played out they do not compare
+                    chance = draw(world_key, PLAY_OUT)
+                    for a in range(alive):
+                        sums[a, VALUE] = try_action(
                             worlds, i64(0), i64(1), t, seat, actions[a],
                             policy, net, i64(depth), chance, par,
                         )  # fmt: skip
-                    else:
-                        value = 0.25 * found
-                    if a == 0:
-                        first = value
-                    else:
-                        count_lead(sums, a, value - first)
+                count_leads(sums, alive)
             if done > 0 and alive > 2:
                 alive = halve(actions, sums, alive, done, trusted)
         if done > 0:

@@ -25,17 +25,18 @@ import numpy as np
 from agents.hand_values import CARD_WEIGHTS
 from agents.kernels.cards import card_score, sight_of
 from agents.neural.kernels import card_estimate, order_back
-from king_env.engine.jit import inline
-from king_env.engine.layout import PHASE_PLAY, i64
+from agents.search.worlds import equal_cards
+from king_env.engine.jit import inline, lowest
+from king_env.engine.layout import ONE, PHASE_PLAY, ZERO, i64
 
 MORE: Final = 4
 """The actions that are left last meet at most so many times W worlds."""
 
-SCORE, TOTAL, SQUARES = range(3)
-NUM_SUMS: Final = 3
-"""Columns of ``sums``: what the action is taken to be worth beforehand, in points; by how
-much it has led the policy's own choice in the worlds so far, and the sum of those leads' squares.
-The policy's own choice is row 0."""
+SCORE, VALUE, TOTAL, SQUARES = range(4)
+NUM_SUMS: Final = 4
+"""Columns of ``sums``: what the action is taken to be worth beforehand, in points; its payoff in
+the world at hand; by how much it has led the policy's own choice in the worlds so far, and the sum
+of those leads' squares. The policy's own choice is row 0."""
 
 
 @inline
@@ -66,7 +67,14 @@ def start_race(
         if net.rule_prior > 0.0:
             back = order_back(view, t, net)
             for a in range(size):
-                sums[a, SCORE] = card_estimate(t, net, back, i64(actions[a]))
+                card = i64(actions[a])
+                best = card_estimate(t, net, back, card)
+                # Cards that make no difference are one action, but not alike to a network.
+                same = equal_cards(d, t, card) & d.legal[0]
+                while same != ZERO:
+                    best = max(best, card_estimate(t, net, back, i64(lowest(same))))
+                    same &= same - ONE
+                sums[a, SCORE] = best
             return
     hand, unseen, beaten, beating, group = sight_of(d, t)
     for a in range(size):
@@ -85,10 +93,12 @@ def next_worlds(spend: Any, alive: Any) -> Any:
 
 
 @inline
-def count_lead(sums: Any, a: Any, lead: Any) -> None:
-    """Counts by how much an action leads the favourite in one world."""
-    sums[a, TOTAL] += lead
-    sums[a, SQUARES] += lead * lead
+def count_leads(sums: Any, alive: Any) -> None:
+    """Counts by how much each action leads the favourite in the world at hand."""
+    for a in range(1, alive):
+        lead = sums[a, VALUE] - sums[0, VALUE]
+        sums[a, TOTAL] += lead
+        sums[a, SQUARES] += lead * lead
 
 
 @inline

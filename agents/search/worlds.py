@@ -130,6 +130,7 @@ def unit_count(t: Any, contract: Any, count: Any) -> Any:
 def contract_par(g: Any, t: Any, means: Any) -> Any:
     """Returns the payoff that an average declarer makes of a contract he was free to choose.
 
+    What he makes over the table mean the three others pay in equal parts, his partner among them.
     Choices are limited, so a contract is worth what this hand makes of it above par; 0 where
     contracts are not chosen under quotas.
 
@@ -153,7 +154,7 @@ def contract_par(g: Any, t: Any, means: Any) -> Any:
             if count == 0 and g.deal.trump != NO_TRUMP:
                 kind = i64(TRUMP_KIND)
         points += value * (means[first_row(t, hand) + kind] - 0.25 * unit_count(t, contract, count))
-    return points
+    return points * 2.0 / 3.0 if t.partnership else points
 
 
 @inline

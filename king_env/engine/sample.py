@@ -31,6 +31,9 @@ def _binomials(size: int) -> npt.NDArray[np.int64]:
 BINOMIAL: Final = _binomials(53)
 """`[53, 53]` int64: n over k. The counts of a deal stay below 39! / 13!^3 < 2**57."""
 
+LAST_CARD: Final = 200
+"""Number of the draw that says which card of a seat comes last; a draw for each seat."""
+
 
 @inline
 def hide_from(dst: Any, t: Any, seat: Any) -> None:
@@ -178,8 +181,11 @@ def fill_early(d: Any, t: Any, seat: Any, key: Any) -> None:
 
 
 @inline
-def write_order(d: Any) -> None:
-    """Writes an order of arrival that fits the record: played, held, still to come."""
+def write_order(d: Any, key: Any) -> None:
+    """Writes an order of arrival that fits the record: played, held, still to come.
+
+    Which card comes last, all that rules ask of the order of those to come, is drawn.
+    """
     for seat in range(NUM_SEATS):
         place = 0
         for part in range(3):
@@ -192,11 +198,16 @@ def write_order(d: Any) -> None:
             late = ZERO
             if d.shown != NO_CARD and d.shown_owner == seat:
                 late = pool & (ONE << u64(d.shown))
-                pool &= ~late
+            elif part == 2 and pool != ZERO:
+                late = take_random(pool, i64(1), key, LAST_CARD + seat)
+            pool &= ~late
             while pool != ZERO:
                 d.order[seat, place] = lowest(pool)
                 place += 1
                 pool &= pool - ONE
+            if part == 2 and late != ZERO:
+                d.order[seat, place] = lowest(late)
+                place += 1
         if d.shown != NO_CARD and d.shown_owner == seat:
             d.order[seat, place] = d.shown
 
@@ -212,7 +223,7 @@ def sample_record(g: Any, t: Any, seat: Any, key: Any) -> bool:
         fill_early(d, t, seat, key)
     elif fill_hands(d, t, seat, key) == 0:
         return False
-    write_order(d)
+    write_order(d, key)
     g.seed = draw(key, 100000)
     set_legal(g, t)
     return True

@@ -32,6 +32,13 @@ class NoAgent:
     """Not an agent."""
 
 
+class Broken:
+    """Has what an agent has, but for a file."""
+
+    def __init__(self) -> None:
+        raise KeyError("of no use")
+
+
 class NeedsMore:
     """Cannot be made by name."""
 
@@ -104,6 +111,8 @@ def test_a_name_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None
         (f"{__name__}:NeedsMore", r"missing a required argument: 'table'"),
         (f"{__name__}:First,breadth=1", r"unknown key 'breadth'; .*allowed: depth, number"),
         (f"{__name__}:POINTS", r"has no 'POINTS'"),
+        (f"{__name__}:Broken", r"cannot be made: KeyError: 'of no use'"),
+        ("tests.agents.broken:Agent", r"cannot be imported: ZeroDivisionError: division by zero"),
     ],
 )
 def test_wrong_names(name: str, message: str) -> None:

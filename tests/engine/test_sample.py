@@ -271,6 +271,25 @@ def test_own_cards_that_have_not_arrived_are_hidden_too() -> None:
         assert statistic < chi_square_bound(28 * 6)
 
 
+def test_any_card_that_has_not_arrived_may_be_the_last() -> None:
+    """The last card of the declarer may name the trumps: no suit is likelier than it is."""
+    game = new_game("tiny_three", seed=5)
+    own = int(game.record.deal.hands[0])
+    hidden = list(cards_of(int(game.tables.pack[0]) & ~own))
+    worlds = worlds_of(game, 0, 4000, 7)
+    for player in range(4):
+        last = Counter(int(deal.order[player][7]) for deal in worlds.deal)
+        assert last.keys() <= set(hidden)
+        expected = 4000 / len(hidden)
+        statistic = sum((last[card] - expected) ** 2 / expected for card in hidden)
+        assert statistic < chi_square_bound(len(hidden) - 1)
+    for deal in worlds.deal:
+        for player in range(4):
+            order = [int(card) for card in deal.order[player][:8]]
+            assert mask_of(order[:3]) == int(deal.hands[player])
+            assert mask_of(order[3:]) == int(deal.undealt[player])
+
+
 def test_all_cards_are_known_to_be_dealt_after_the_choice() -> None:
     game = new_game("tiny_three", seed=5)
     game.push(game.legal_actions[0])

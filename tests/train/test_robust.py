@@ -27,6 +27,7 @@ from agents.neural.weights import CheckpointError
 from train import loop
 from train.checkpoint import RunError
 from train.config import DrawConfig, NetworkConfig, TableConfig, TeachConfig
+from train.folders import FolderError, only_one
 from train.loop import run_training
 from train.metrics import read_metrics
 
@@ -101,6 +102,60 @@ def _raise(*args: object) -> None:
 
 def _snapshots(run: Path) -> set[int]:
     return {int(path.stem) for path in (run / "pool").glob("*.safetensors")}
+
+
+def test_only_one_process_works_in_a_run_folder(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    with only_one(run):
+        with pytest.raises(FolderError, match=r"run: another process is at work there$"):
+            run_training(EVERYTHING, run, progress=False)
+    with only_one(whole):
+        before = digest(whole)
+        with pytest.raises(FolderError, match="another process is at work there"):
+            run_training(EVERYTHING, whole, resume=whole, progress=False)
+    assert digest(whole) == before
+    assert not (run / "latest.json").exists()
+
+
+OWN_VARIANT = """
+parent = "russian_auction"
+id = "mine"
+title = "Mine"
+summary = "a variant of a user"
+source = "a user"
+
+[options]
+"b.stage2" = "%s"
+"""
+
+
+def test_a_run_does_not_go_on_by_other_rules(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(OWN_VARIANT % "v3")
+    config = dataclasses.replace(EVERYTHING, variants=(str(file),))
+    run = stopped(config, tmp_path / "run", 3)
+    file.write_text(OWN_VARIANT % "v1")
+    with pytest.raises(RunError, match="mine: its rules are not those that the run began with"):
+        run_training(config, run, resume=run, progress=False)
+
+
+def test_evaluated_checkpoints_stay_after_a_stop(tmp_path: Path) -> None:
+    output = dataclasses.replace(EVERYTHING.output, eval_every_decisions=2_000)
+    config = dataclasses.replace(EVERYTHING, output=output)
+    seen: list[str] = []
+
+    def evaluate(checkpoint: Path) -> dict[str, float]:
+        seen.append(checkpoint.stem)
+        if len(seen) == 2:
+            raise Stop
+        return {"rule": 0.0}
+
+    run = tmp_path / "run"
+    with pytest.raises(Stop):
+        run_training(config, run, evaluate=evaluate, progress=False)
+    run_training(config, run, resume=run, evaluate=lambda path: {"rule": 0.0}, progress=False)
+    assert (run / "checkpoints" / f"{seen[0]}.safetensors").is_file()
 
 
 def test_what_a_kill_leaves_behind_is_cleared(whole: Path, tmp_path: Path) -> None:
@@ -262,7 +317,8 @@ def test_loading_a_checkpoint_executes_nothing(
     for module, name in ((pickle, "load"), (pickle, "loads"), (torch, "load"), (np, "load")):
         monkeypatch.setattr(module, name, refuse)
     run_training(EVERYTHING, run, resume=run, progress=False)
-    kinds = {path.suffix for path in run.rglob("*") if path.is_file()}
+    files = [path for path in run.rglob("*") if path.is_file() and path.name != ".lock"]
+    kinds = {path.suffix for path in files}
     assert kinds == {".json", ".jsonl", ".safetensors", ".toml"}
 
 
