@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from agents.hand_values import HAND_MEANS
 from agents.registry import make_agent
 from agents.search.values import action_values
+from agents.search.worlds import contract_par
+from king_env.engine.jit import kernel
 from king_env.game import Game
 from tests.playing import VARIANTS
 from tests.rules.factories import find_variant
@@ -81,3 +86,20 @@ def test_what_is_refused() -> None:
     idle = (game.actor + 1) % 4
     with pytest.raises(ValueError, match=f"view: seat {idle} is not to act"):
         action_values(game.view(idle), chance())
+
+
+@kernel
+def par_of(games: Any, tables: Any) -> float:
+    """The par of a game's contract."""
+    return contract_par(games[0], tables[games[0].variant], HAND_MEANS)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("contract", ["contract:kupa", "contract:koz:H"])
+def test_par_of_a_team_is_half_of_what_it_has_over_the_other(contract: str) -> None:
+    """The partner pays a third of what the declarer makes, so 2/3 of it are left."""
+    single, pair = (Game(name, seed=7) for name in ("turkish_short", "turkish_short_pairs"))
+    for game in (single, pair):
+        game.push(contract)
+    alone = par_of(single.games, single.tables)
+    assert par_of(pair.games, pair.tables) == pytest.approx(2 / 3 * alone)
+    assert (abs(alone) > 1) == (contract == "contract:koz:H")
