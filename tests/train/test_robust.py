@@ -141,20 +141,26 @@ def test_a_run_does_not_go_on_by_other_rules(tmp_path: Path) -> None:
 
 
 def test_evaluated_checkpoints_stay_after_a_stop(tmp_path: Path) -> None:
-    output = dataclasses.replace(EVERYTHING.output, eval_every_decisions=2_000)
+    output = dataclasses.replace(EVERYTHING.output, eval_every_decisions=100_000)
     config = dataclasses.replace(EVERYTHING, output=output)
     seen: list[str] = []
+    iterate = loop._Learner.iterate
 
     def evaluate(checkpoint: Path) -> dict[str, float]:
         seen.append(checkpoint.stem)
-        if len(seen) == 2:
-            raise Stop
         return {"rule": 0.0}
 
+    def dying(self: loop._Learner, budget: loop.Budget | None) -> dict[str, object] | None:
+        if seen:  # the checkpoint is still among those that can be gone on with
+            raise Stop
+        return iterate(self, budget)
+
     run = tmp_path / "run"
-    with pytest.raises(Stop):
-        run_training(config, run, evaluate=evaluate, progress=False)
-    run_training(config, run, resume=run, evaluate=lambda path: {"rule": 0.0}, progress=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop._Learner, "iterate", dying)
+        with pytest.raises(Stop):
+            run_training(config, run, evaluate=evaluate, progress=False)
+    run_training(config, run, resume=run, evaluate=evaluate, progress=False)
     assert (run / "checkpoints" / f"{seen[0]}.safetensors").is_file()
 
 
