@@ -173,7 +173,7 @@ def run_training(
             f"actors: found {actors}; allowed: 1 to {config.shards}, the shards of the config"
         )
     variants = [load_variant(name, config.options) for name in config.variants]
-    games = _games(config, config.tables.rule_share)
+    games = _games(config, variants, config.tables.rule_share)
     cut(0, games, config.shards, False, length=_length(config, variants), size=config.workers)
     started = load_weights(init) if init is not None else None
     if started is not None:
@@ -251,14 +251,21 @@ def _for_actors(config: TrainConfig) -> TrainConfig:
     return dataclasses.replace(config, workers=1, shards=shards)
 
 
-def _games(config: TrainConfig, rule_share: float) -> tuple[int, int, int]:
-    """Returns the deals of an iteration: with four learners, with one, with one among snapshots."""
+def _games(
+    config: TrainConfig, variants: Sequence[Variant], rule_share: float
+) -> tuple[int, int, int]:
+    """Returns the deals of an iteration: with four learners, with one, with one among snapshots.
+
+    Where the learner takes both seats of a team, half as many of the latter give as much.
+    """
     deals = config.ppo.decisions_per_iteration / DECISIONS_PER_DEAL
     snapshot_share = config.tables.snapshot_share
+    teams = sum(variant.spec.partnership for variant in variants) / len(variants)
+    tables = 4 * deals / (1 + teams * config.tables.whole_team)
     return (
         round(deals * (1 - rule_share - snapshot_share)),
-        round(4 * deals * rule_share),
-        round(4 * deals * snapshot_share),
+        round(tables * rule_share),
+        round(tables * snapshot_share),
     )
 
 
@@ -553,7 +560,7 @@ class _Learner:
         mixed = fraction < tables.rule_until or tables.rule_until == 1
         rule_share = tables.rule_share if mixed else 0.0
         self._take_snapshot(fraction)
-        batch = self._play(*_games(self.config, rule_share))
+        batch = self._play(*_games(self.config, self.variants, rule_share))
         if self.critic is not None:
             values = self.critic.values(batch.words, batch.numbers, batch.hidden)
             batch = dataclasses.replace(batch, value=values)

@@ -170,9 +170,9 @@ class Decisions:
         ruff: `[D]` bool, the seat is void and may win the trick with a trump.
         results: the learner's points over the table mean, summed and squared, and its seats, at
             tables with rule-based players and at those with snapshots, by stratum: `[2, T, 3]`
-            float64.
-        firsts: `[2]` float64, first places of the learner in matches with rule-based players,
-            shared ones split, and its seats there.
+            float64. A team's count once.
+        firsts: `[2]` float64, first places of the learner, or its team, in matches with rule-based
+            players, shared ones split, and its seats or teams there.
         before: `[N, 4]` float32, what seats are paid before their first decision, which no decision
             is paid for.
         score: `[N, 4]` float32, what seats are paid in all.
@@ -498,6 +498,8 @@ def play(
     views = allocate(num_games if frozen else 0)
     others = (deals.control != 0) | (deals.frozen != 0)
     learner = ~others & others.any(1, keepdims=True)
+    pairs = np.array([variant.spec.partnership for variant in variants])[games.variant]
+    learner[pairs, 2:] &= ~learner[pairs, :2]  # a team's result counts once
     results = np.zeros((2, len(strata.names), 3))
     log = (
         *(games, env.tables, strata.table, learner, deals.snapshot.astype(np.int64)),
@@ -596,7 +598,9 @@ def play(
         _credit(utility, everyone, latest, reward, before)
         score += utility
         mine = learner & ~deals.snapshot[:, None]
-        firsts[:] = (first_places(games.paid)[mine].sum(), mine.sum())
+        places = first_places(games.paid)
+        places[pairs] *= 2  # partners share theirs
+        firsts[:] = (places[mine].sum(), mine.sum())
     return Decisions(
         **{name: np.concatenate(column) for name, column in kept.items()},
         reward=reward[:count].copy(),

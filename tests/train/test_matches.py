@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ import pytest
 from agents.ids import RULE
 from king_env.engine import observe
 from king_env.engine.observe import NUMBER_BLOCKS
-from train.config import ConfigError, DrawConfig, check_config, load_config
-from train.loop import run_training
+from train.config import ConfigError, DrawConfig, TableConfig, check_config, load_config
+from train.loop import _games, run_training
 from train.matches import deals_of, first_places, rank_utility
 from train.metrics import read_metrics
-from train.rollout import Opponent, Strata, draw_deals, play
+from train.rollout import DECISIONS_PER_DEAL, Opponent, Strata, draw_deals, play
 
 from .helpers import sampled, small_network, tiny, variants_of
 
@@ -126,3 +127,35 @@ def test_one_network_learns_several_variants(tmp_path: Path) -> None:
         assert f"margin/{name}" in last
         assert any(key.startswith(f"margin/{name}:") for key in last)
         assert any(key.startswith(f"policy_loss/{name}:") for key in last)
+
+
+def test_a_team_counts_once() -> None:
+    """Both seats of a team learn: one result a deal, one first place a match."""
+    variants = variants_of("turkish_short_pairs")
+    deals = draw_deals(MATCH, variants, 5, 0, 0, 0, 12, Opponent(whole_team=True))
+    made = play(variants, MATCH, Strata(variants), deals, 5, True, None)
+    mine = deals.control == 0
+    assert mine.sum() == 24
+    assert made.results[0, :, 2].sum() == 12 * deals_of(variants)[0]
+    won = made.score[mine].reshape(12, 2)[:, 0]
+    assert made.firsts.tolist() == [(won > 0).sum() + 0.5 * (won == 0).sum(), 12]
+    assert 0 < made.firsts[0] < 12
+
+
+def test_tables_of_a_whole_team_are_half_as_many() -> None:
+    variants = variants_of("turkish_short_pairs")
+    tables = TableConfig(rule_share=1.0, whole_team=True)
+    config = tiny(variants=("turkish_short_pairs",), tables=tables)
+    alone = dataclasses.replace(config, tables=TableConfig(rule_share=1.0))
+    one, team = (_games(c, variants, 1.0)[1] for c in (alone, config))
+    assert abs(one - 2 * team) <= 1
+    run = play(
+        variants,
+        config.draw,
+        Strata(variants),
+        draw_deals(config.draw, variants, 3, 0, 0, 0, 300, Opponent(whole_team=True)),
+        3,
+        True,
+        None,
+    )
+    assert len(run) == pytest.approx(300 * DECISIONS_PER_DEAL / 2, rel=0.25)
