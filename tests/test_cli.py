@@ -215,19 +215,19 @@ def test_resume_keeps_the_config_of_the_run(
 
 
 def test_evaluation_during_training_uses_development_deals(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agents import registry
+    from agents.neural import policy
+    from agents.registry import make_agent
     from train.config import TrainConfig
 
-    names: list[str] = []
-    make_agent = registry.make_agent
+    loaded: list[Path] = []
 
-    def stand_in(name: str, **arguments: Any) -> Any:
-        names.append(name)
-        return make_agent("greedy" if name.startswith("checkpoint:") else name, **arguments)
+    def stand_in(path: Path) -> Any:
+        loaded.append(path)
+        return make_agent("greedy")
 
-    monkeypatch.setattr(registry, "make_agent", stand_in)
-    figures = cli.evaluation_during_training(TrainConfig())(Path("some.safetensors"))
-    assert names[0] == "checkpoint:some.safetensors"
+    monkeypatch.setattr(policy, "load_policy", stand_in)
+    figures = cli.evaluation_during_training(TrainConfig())(Path("with, comma.safetensors"))
+    assert loaded == [Path("with, comma.safetensors")]
     assert list(figures) == ["random", "greedy", "rule"] and figures["greedy"] == 0
     both = TrainConfig(variants=("international", "turkish_short"))
     assert "turkish_short/rule" in cli.evaluation_during_training(both)(Path("x"))

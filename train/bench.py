@@ -178,8 +178,9 @@ def _beside(ours: Row, peer: Peer) -> Row:
     if run is None:
         return row | {"peer": f"{peer.distribution}{peer.extra}: not installed"}
     other = _row("", _rates(run, peer.clock), "")
+    spreads = [each["spread"] for each in (ours, other) if each["spread"] is not None]
     return row | {
-        "spread": max(ours["spread"], other["spread"]),
+        "spread": max(spreads, default=None),
         "peer": f"{peer.label()}: {other['value']:,.0f} decisions/s",
         "ratio": ours["value"] / other["value"],
     }
