@@ -290,7 +290,10 @@ def _read(source: BinaryIO, lines: queue.Queue[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and its children, which may have outlived it, and waits for it."""
+    """Ends a process and its children, which may have outlived it, and waits for it.
+
+    It is called at once when the process is found to have ended, before its number is used again.
+    """
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:  # there is none left

@@ -80,6 +80,11 @@ class Progress:
     pool: list[int] = field(default_factory=list)
 
 
+def first_line(error: BaseException) -> str:
+    """Returns the first line of what an error says."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))
+
+
 def run_error(path: Path, error: OSError) -> RunError:
     """Returns the one line for a file that cannot be written."""
     return RunError(f"run folder: {path}: cannot be written: {error.strerror or error}")
@@ -264,13 +269,6 @@ def clean_up(run: Path) -> None:
         number = file.name.partition(".")[0]
         if number.isdigit() and int(number) > newest:
             remove([file])
-
-
-def thinned_checkpoints(run: Path) -> set[str]:
-    """Returns the names of old checkpoints that were kept to play, without what resuming needs."""
-    folder = run / FOLDER
-    names = {path.stem for path in folder.glob("*.json") if path.stem.isdigit()}
-    return {name for name in names if not (folder / f"{name}{TRAINING}").exists()}
 
 
 def learner_tensors(

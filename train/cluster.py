@@ -28,7 +28,7 @@ import torch
 from agents.neural.network import ActorCritic
 from king_env.policy import BatchPolicy
 from king_env.rules.catalogue import Variant
-from train.checkpoint import RunError, package_versions
+from train.checkpoint import RunError, first_line, package_versions
 from train.config import TrainConfig
 from train.player import Part, Player
 from train.rollout import Decisions, Opponent
@@ -149,7 +149,7 @@ class Cluster:
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             name = setup.config.tables.against
             raise RunError(
-                f"tables.against: agent {name!r} cannot be sent to actors: {_first_line(error)}"
+                f"tables.against: agent {name!r} cannot be sent to actors: {first_line(error)}"
             ) from None
         self._wanted = wanted
         self._most = setup.config.shards
@@ -213,10 +213,10 @@ class Cluster:
             result = self._ray.get(done[0])
         except errors.RayTaskError as error:
             cause = getattr(error, "cause", None) or error
-            reason = f"{type(cause).__name__}: {_first_line(cause)}"
+            reason = f"{type(cause).__name__}: {first_line(cause)}"
             raise RunError(f"ray: an actor has failed: {reason}") from None
         except errors.RayError as error:
-            self._replace(member, _first_line(error))
+            self._replace(member, first_line(error))
             return None
         place, member.task = member.part, None
         if place >= 0:
@@ -316,7 +316,7 @@ def cluster(address: str, actors: int | None, setup: Setup, say: Say) -> Iterato
             ray.init(address=address, **settings)
         except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise RunError(
-                f"ray {address!r}: {_first_line(error)}; allowed: {LOCAL}, auto, or HOST:PORT of "
+                f"ray {address!r}: {first_line(error)}; allowed: {LOCAL}, auto, or HOST:PORT of "
                 "a cluster that this machine is in"
             ) from None
         yield Cluster(ray, setup, actors, say)
@@ -344,13 +344,9 @@ def find_ray(address: str) -> Any:
         try:
             socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
         except (OSError, OverflowError) as error:
-            raise RunError(f"ray {address!r}: no answer: {_first_line(error)}") from None
+            raise RunError(f"ray {address!r}: no answer: {first_line(error)}") from None
     return ray
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))

@@ -24,14 +24,18 @@ def only_one(folder: Path) -> Iterator[None]:
     """Keeps a second process out of a folder while the block runs, where the system can.
 
     Raises:
-        FolderError: if another process is at work there.
+        FolderError: if another process is at work there, or nothing can be written.
     """
     try:
         import fcntl
     except ImportError:  # not on this system
         yield
         return
-    with (folder / ".lock").open("w") as file:
+    try:
+        file = (folder / ".lock").open("w")
+    except OSError as error:
+        raise FolderError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -35,7 +35,7 @@ from king_env.rules.catalogue import Variant, load_variant
 from train import checkpoint as saving
 from train.advantage import gae
 from train.board import Board, check_installed
-from train.checkpoint import Progress, RunError
+from train.checkpoint import Progress, RunError, first_line
 from train.clone import clone_update, passes_gate
 from train.cluster import Cluster, Setup, cluster, find_ray
 from train.config import TrainConfig, check_config, load_config, to_toml
@@ -44,7 +44,7 @@ from train.ema import move_towards
 from train.folders import only_one
 from train.labels import LabelStore, labels_of
 from train.matches import deals_of
-from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve, read_metrics
+from train.metrics import MetricsFile, Sums, plot_contracts, plot_curve
 from train.player import Player, cut, join
 from train.pool import Pool, snapshots_due
 from train.ppo import ppo_update
@@ -194,13 +194,14 @@ def run_training(
         columns = columns_in_use(variants, config.draw, config.network.canonical_suits)
         if started is not None:
             columns = np.union1d(columns, started.columns)
-    if resume is None:
         _prepare_folder(run)  # all that can be refused before anything is made has been
     try:
         with ExitStack() as stack:
             stack.enter_context(only_one(run))
             if resume is not None:
                 saving.clean_up(run)
+            else:  # one that was stopped before its first checkpoint has learned nothing
+                saving.remove([run / BUDGET])
             reporter = Reporter(run, progress)
             _compile(config, run, columns, chosen_device)
             learner_args = (config, run, columns, init, resume is not None, chosen_device)
@@ -217,8 +218,7 @@ def run_training(
             _Leader(learner, minutes, evaluate, reporter).run()
     except (ProcessGone, torch.OutOfMemoryError) as error:
         further = f"go on with --resume {run}" if (run / LATEST).is_file() else "start anew"
-        reason = str(error).partition("\n")[0]
-        raise RunError(f"{reason}; {further}") from None
+        raise RunError(f"{first_line(error)}; {further}") from None
     return run
 
 
@@ -238,7 +238,7 @@ def find_device(name: str) -> torch.device:
     try:
         torch.ones(1, device=name).add_(1).cpu()
     except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
+        reason = first_line(error)
         raise RunError(f"device {name!r}: torch {version} cannot use it: {reason}") from None
     return torch.device(name)
 
@@ -294,13 +294,9 @@ def _is_finished(run: Path) -> bool:
 
 
 def _prepare_folder(run: Path) -> None:
-    """Makes a run folder; refuses one that holds a run.
-
-    A run that was stopped before its first checkpoint, at its very start, has learned nothing.
-    """
+    """Makes a run folder; refuses one that holds a run."""
     if (run / LATEST).exists():
         raise RunError(f"run folder: {run}: holds a run; go on with --resume or choose another")
-    saving.remove([run / BUDGET])
     try:
         (run / saving.FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -344,8 +340,7 @@ def _follow(
     except RunError:
         pass  # the leader tells
     except torch.OutOfMemoryError as error:
-        reason = str(error).partition("\n")[0]
-        print(f"king: learning process {channel.rank}: {reason}", file=sys.stderr)
+        print(f"king: learning process {channel.rank}: {first_line(error)}", file=sys.stderr)
 
 
 class _Learner:
@@ -699,13 +694,8 @@ class _Leader:
         self.saved_at = self.start
         self.evaluation_s = 0.0
         self.stopping = False
-        metrics_file = self.run_folder / "metrics.jsonl"
-        self.metrics = MetricsFile(metrics_file, learner.progress.iteration)
-        self.kept = saving.thinned_checkpoints(self.run_folder) | {
-            f"{entry['iteration']:04d}"
-            for entry in read_metrics(metrics_file)
-            if entry["phase"] == "evaluation"
-        }
+        self.metrics = MetricsFile(self.run_folder / "metrics.jsonl", learner.progress.iteration)
+        self.kept = {f"{number:04d}" for number in self.metrics.evaluated}
         clone = self.config.clone
         self.budget = Budget(clone.decisions, clone.most, self.config.total_decisions)
         self.open: set[str] = {"clone", "ppo"} if minutes is not None else set()

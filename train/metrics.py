@@ -106,6 +106,9 @@ class MetricsFile:
     Args:
         path: the file.
         iteration: lines of later iterations are dropped: the run goes on from there.
+
+    Attributes:
+        evaluated: iterations that the lines kept say were evaluated.
     """
 
     def __init__(self, path: Path, iteration: int) -> None:
@@ -113,6 +116,7 @@ class MetricsFile:
         kept = [
             entry for entry in read_metrics(path) if int(entry.get("iteration", 0)) <= iteration
         ]
+        self.evaluated = [e["iteration"] for e in kept if e.get("phase") == "evaluation"]
         text = "".join(json.dumps(entry) + "\n" for entry in kept)
         replace_file(path, text.encode())
 

@@ -129,12 +129,15 @@ def test_a_silent_process_is_not_waited_for() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("ps"), reason="needs ps to see processes")
-def test_a_process_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "fault"), [("sleep 60", "no answer to decision"), ("exit 3", "ended with status 3")]
+)
+def test_a_process_is_ended_with_all_that_it_started(tmp_path: Path, end: str, fault: str) -> None:
     file = tmp_path / "pid"
-    script = f"sleep 60 & echo $! > {file}; read x; echo '{{}}'; read x; sleep 60"
+    script = f"sleep 60 > /dev/null & echo $! > {file}; read x; echo '{{}}'; read x; {end}"
     agent = ProcessAgent(f'sh -c "{script}"', limit_s=0.3)
     game = Game("international", seed=1)
-    with pytest.raises(AgentFault, match="no answer to decision"):
+    with pytest.raises(AgentFault, match=fault):
         agent.act(game.view(game.actor or 0), np.random.default_rng(1))
     pid = int(file.read_text())
     for _ in range(100):

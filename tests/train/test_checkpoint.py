@@ -30,7 +30,6 @@ from train.checkpoint import (
     prune_checkpoints,
     replace_file,
     save_checkpoint,
-    thinned_checkpoints,
 )
 from train.config import DrawConfig
 from train.rollout import Decisions
@@ -323,4 +322,3 @@ def test_old_checkpoints_are_deleted_but_those_kept(tmp_path: Path) -> None:
     whole = {f"{n:04d}{suffix}" for n in (3, 4)
              for suffix in (".json", ".safetensors", ".training.safetensors")}  # fmt: skip
     assert left == whole | {"0001.json", "0001.safetensors"}
-    assert thinned_checkpoints(tmp_path) == {"0001"}

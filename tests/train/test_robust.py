@@ -74,6 +74,21 @@ def test_a_run_whose_labels_are_gone_says_so(tmp_path: Path) -> None:
         run_training(EVERYTHING, run, resume=run, progress=False)
 
 
+@pytest.mark.slow
+def test_what_a_learning_process_lacks_is_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = dataclasses.replace(EVERYTHING, workers=2)
+    run = stopped(config, tmp_path / "run", 6)
+    for file in (run / "labels").glob("*-1.safetensors"):
+        file.unlink()
+    capfd.readouterr()
+    with pytest.raises(RunError, match=r"learning process 1 .* has ended; go on with --resume"):
+        run_training(config, run, resume=run, progress=False)
+    said = capfd.readouterr().err
+    assert "king: learning process 1: labels: " in said and "Traceback" not in said
+
+
 def test_labels_that_cannot_be_written_are_one_line(tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "labels").parent.mkdir()

@@ -28,7 +28,7 @@ from train.config import (
 from train.loop import run_training
 from train.metrics import METRICS, read_metrics
 
-from .helpers import digest, start, tiny
+from .helpers import digest, start, stopped, tiny
 
 
 def margin_over(policy: NeuralPolicy, opponent: int, num_deals: int = 250) -> tuple[float, float]:
@@ -80,27 +80,8 @@ def test_a_run_folder_holds_what_it_should(finished: Path) -> None:
 
 
 def test_a_stopped_run_ends_as_if_it_had_not_stopped(finished: Path, tmp_path: Path) -> None:
-    class Stop(Exception):
-        pass
-
     # Checkpoints are saved after every iteration; the run dies inside the fourth.
-    from train import loop
-
-    made = 0
-    iterate = loop._Learner.iterate
-
-    def dying(self: loop._Learner, budget: loop.Budget | None) -> dict[str, object] | None:
-        nonlocal made
-        made += 1
-        if made == 4:
-            raise Stop
-        return iterate(self, budget)
-
-    out = tmp_path / "stopped"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop._Learner, "iterate", dying)
-        with pytest.raises(Stop):
-            run_training(tiny(), out, progress=False)
+    out = stopped(tiny(), tmp_path / "stopped", 4)
     assert digest(out) != digest(finished)
     run_training(tiny(), out, resume=out, progress=False)
     assert digest(out) == digest(finished)
